@@ -1,0 +1,169 @@
+// The node: one function an operation, whatever the protocol. Gateways decode a request, call one of these, and encode
+// what it gives.
+//
+// Operations may be called on any event loop of the node and return on the same loop. Catalog operations run on the
+// catalog's loop; what touches a bucket runs on the loop of that bucket's group.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/base/buffer.h"
+#include "weir/base/ids.h"
+#include "weir/base/result.h"
+#include "weir/catalog/catalog.h"
+#include "weir/runtime/event_loop.h"
+
+namespace weir {
+
+class BlockingPool;
+class Clock;
+class FileSystem;
+class Random;
+
+enum class Durability;
+
+/// Settings of a node; app fills it from flags and file.
+struct NodeConfig {
+  std::string data_dir;
+  /// What acks=all waits for where a table does not say (table.durability).
+  bool sync_by_default = true;
+  /// Journal files are sealed at this size.
+  uint64_t journal_file_bytes = 64ull << 20;
+  /// How often retention and auto-partitions are looked at.
+  Duration maintenance_interval = std::chrono::seconds(30);
+  /// A writer that is silent for so long is forgotten, with its batch sequence.
+  Duration writer_idle_max = std::chrono::hours(7 * 24);
+};
+
+/// The outside world, which outlives the node.
+struct NodeWorld {
+  std::vector<EventLoop*> loops;  // at least one; groups are spread over them
+  BlockingPool& pool;
+  FileSystem& files;
+  Clock& clock;
+  Random& random;
+};
+
+enum class Acks { kNone, kLeader, kAll };
+
+struct BucketFetch {
+  std::optional<PartitionId> partition_id;
+  int32_t bucket_id = 0;
+  LogOffset from;         // kEarliestOffset: the first one there is
+  size_t bytes_max = 0;
+};
+inline constexpr LogOffset kEarliestOffset{-2};
+
+struct TableFetch {
+  TableId table_id;
+  /// Positions of the wanted columns, ascending; absent: whole batches.
+  std::optional<std::vector<int32_t>> projection;
+  std::vector<BucketFetch> buckets;
+};
+
+struct FetchRequest {
+  std::vector<TableFetch> tables;
+  size_t bytes_max = 0;
+  /// Wait until so many bytes can be read, but not longer than wait_max.
+  size_t bytes_min = 0;
+  Duration wait_max{0};
+};
+
+/// Log batches that lie in several pieces of memory; sent one behind the other.
+struct LogPieces {
+  std::vector<Buffer> pieces;
+  size_t bytes = 0;
+};
+
+struct FetchedBucket {
+  LogOffset high_watermark;
+  LogOffset log_start;
+  LogPieces records;
+};
+
+/// In the order of the request: one list a table, one entry a bucket.
+using FetchResponse = std::vector<std::vector<Result<FetchedBucket>>>;
+
+struct OffsetSpec {
+  enum class Kind { kEarliest, kLatest, kTimestamp } kind;
+  Timestamp timestamp;
+};
+
+class Node {
+ public:
+  /// Opens the data directory, which is made if it is missing, and recovers. Call it on loops[0].
+  /// Errors: kOverloaded (another server has the directory), kUnsupported (written by a newer version), kIo,
+  /// kCorruptData, each with what to do.
+  static Task<Result<std::unique_ptr<Node>>> Open(NodeConfig config, NodeWorld world);
+  virtual ~Node() = default;
+
+  /// Ends what runs, checkpoints and closes. Call it on loops[0], once, when no gateway calls any more.
+  virtual Task<void> Stop() = 0;
+
+  // --- Databases -------------------------------------------------------------------------------------------------
+  virtual Task<Status> CreateDatabase(std::string name, std::string descriptor_json, bool ignore_if_exists) = 0;
+  virtual Task<Status> DropDatabase(std::string name, bool ignore_if_missing, bool cascade) = 0;
+  virtual Task<Status> AlterDatabase(DatabaseAlteration alteration) = 0;
+
+  // --- Tables ----------------------------------------------------------------------------------------------------
+  virtual Task<Status> CreateTable(TablePath path, std::string descriptor_json, bool ignore_if_exists) = 0;
+  virtual Task<Status> DropTable(TablePath path, bool ignore_if_missing) = 0;
+  virtual Task<Status> AlterTable(TableAlteration alteration) = 0;
+
+  // --- Partitions ------------------------------------------------------------------------------------------------
+  virtual Task<Status> CreatePartition(TablePath path, PartitionSpec spec, bool ignore_if_exists) = 0;
+  virtual Task<Status> DropPartition(TablePath path, PartitionSpec spec, bool ignore_if_missing) = 0;
+
+  // --- Producer offsets (of exactly-once sinks) ------------------------------------------------------------------
+  /// Whether they were registered; false: the producer has offsets already, and they stay.
+  virtual Task<Result<bool>> RegisterProducerOffsets(ProducerOffsets offsets) = 0;
+  virtual Task<Status> DeleteProducerOffsets(std::string producer_id) = 0;
+
+  /// A writer id that nobody had before.
+  virtual Task<Result<WriterId>> InitWriter() = 0;
+
+  /// Reads of the catalog: runs `read` on the catalog's loop.
+  template <typename F>
+  Task<std::invoke_result_t<F, const Catalog&>> ReadCatalog(F read) {
+    return On(catalog_loop(), Reading<F>::Run(this, std::move(read)));
+  }
+
+  // --- Logs ------------------------------------------------------------------------------------------------------
+  /// Appends one or more encoded log batches. `records` is changed in place (offsets and times are stamped) and must
+  /// be shared with nobody who reads it. The append is put in order before this suspends for the first time.
+  /// Returns the offset of the first record once `acks` is reached.
+  /// Errors: kUnknownBucket, kCorruptBatch, kSchemaNotFound, kOutOfOrderSequence, kRecordTooLarge, kNoSpace, kIo:
+  /// nothing was appended. kTimedOut: the batches are appended and may become durable.
+  virtual Task<Result<LogOffset>> Append(TableBucket bucket, Buffer records, Acks acks, Duration timeout) = 0;
+
+  /// What is below the high watermark, from the wanted offsets on; waits as the request says.
+  virtual Task<FetchResponse> Fetch(FetchRequest request) = 0;
+
+  /// Errors: kUnknownBucket, kInvalidTimestamp (in the future), kIo, kCorruptData.
+  virtual Task<Result<LogOffset>> ListOffset(TableBucket bucket, OffsetSpec spec) = 0;
+
+  /// The batches with the last `limit` records below the high watermark.
+  virtual Task<Result<LogPieces>> LimitScan(TableBucket bucket, int64_t limit) = 0;
+
+  /// Records between the log's start and the high watermark.
+  virtual Task<Result<int64_t>> CountRecords(TableBucket bucket) = 0;
+
+  virtual EventLoop& catalog_loop() = 0;
+
+ protected:
+  /// Only on the catalog's loop.
+  virtual const Catalog& catalog() const = 0;
+
+ private:
+  template <typename F>
+  struct Reading {
+    static Task<std::invoke_result_t<F, const Catalog&>> Run(Node* node, F read) {
+      co_return read(node->catalog());
+    }
+  };
+};
+
+}  // namespace weir
