@@ -1,7 +1,7 @@
 # Foreign libraries, each with one home among the layers (docs/architecture.md).
 
 find_package(Threads REQUIRED)
-find_package(Boost 1.81 REQUIRED)
+find_package(Boost 1.81 REQUIRED)  # headers only: Boost::boost
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(Protobuf REQUIRED)
