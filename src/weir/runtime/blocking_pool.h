@@ -16,13 +16,15 @@ class BlockingPool {
   /// Runs `work` on one of the pool's threads. Any thread. The callers bound the queue: each of them waits for its work.
   virtual void Submit(std::function<void()> work) = 0;
 
-  /// co_await pool.Run(f): f() on the pool, its result here, on the loop that asked.
+  /// co_await pool.Run(work): work() on the pool, its result here, on the loop that asked.
+  ///
+  /// Takes a variable, never a temporary: gcc 12 destroys a closure that is made inside of a co_await expression twice.
   template <typename F>
-  auto Run(F work) {
-    using R = std::invoke_result_t<F>;
+  auto Run(F& work) {
+    using R = std::invoke_result_t<F&>;
     struct Awaiter {
       BlockingPool& pool;
-      F work;
+      F& work;
       std::optional<R> result;
       bool await_ready() const { return false; }
       void await_suspend(std::coroutine_handle<> waiter) {
@@ -33,9 +35,9 @@ class BlockingPool {
           home->Post([waiter] { waiter.resume(); });
         });
       }
-      R await_resume() { return std::move(*result); }
+      R await_resume() { return *std::move(result); }
     };
-    return Awaiter{*this, std::move(work), std::nullopt};
+    return Awaiter{*this, work, std::nullopt};
   }
 };
 

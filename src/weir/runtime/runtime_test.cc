@@ -124,7 +124,8 @@ TEST(BlockingPoolTest, GivesItsResultBackOnTheLoopThatAsked) {
   struct Go {
     static Task<void> Run(BlockingPool* pool, EventLoop* loop, std::string* text, bool* is_home) {
       std::string long_enough_for_the_heap(100, 'x');
-      *text = co_await pool->Run([captured = std::move(long_enough_for_the_heap)] { return captured + "y"; });
+      auto work = [captured = std::move(long_enough_for_the_heap)] { return captured + "y"; };
+      *text = co_await pool->Run(work);
       *is_home = loop->IsCurrent();
     }
   };
