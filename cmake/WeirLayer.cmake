@@ -70,3 +70,31 @@ function(weir_layer name)
     endif()
   endforeach()
 endfunction()
+
+# weir_flatbuffers(<layer> <file.fbs>): lets the sources of a layer include <file>_generated.h. Nothing outside of the
+# layer sees it.
+function(weir_flatbuffers name schema)
+  cmake_path(GET schema STEM stem)
+  set(folder ${CMAKE_BINARY_DIR}/generated/${name})
+  add_custom_command(OUTPUT ${folder}/${stem}_generated.h
+    COMMAND ${FLATC_PROGRAM} --cpp -o ${folder} ${CMAKE_CURRENT_SOURCE_DIR}/${schema}
+    DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${schema} VERBATIM)
+  target_sources(weir_${name} PRIVATE ${folder}/${stem}_generated.h)
+  target_include_directories(weir_${name} SYSTEM PRIVATE ${folder})
+endfunction()
+
+# weir_protobuf(<name> <file.proto>): makes weir_<name>, which lets the targets that link it include
+# "weir/<path>/<file>.pb.h".
+function(weir_protobuf name schema)
+  cmake_path(GET schema PARENT_PATH folder)
+  cmake_path(GET schema STEM stem)
+  set(root ${CMAKE_BINARY_DIR}/generated/${name})
+  set(made ${root}/weir/${folder}/${stem})
+  file(MAKE_DIRECTORY ${root})
+  add_custom_command(OUTPUT ${made}.pb.cc ${made}.pb.h
+    COMMAND ${PROTOC_PROGRAM} --cpp_out=${root} --proto_path=${CMAKE_SOURCE_DIR}/src weir/${schema}
+    DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${schema} VERBATIM)
+  add_library(weir_${name} STATIC ${made}.pb.cc ${made}.pb.h)
+  target_include_directories(weir_${name} SYSTEM PUBLIC ${root})
+  target_link_libraries(weir_${name} PUBLIC protobuf::libprotobuf-lite)
+endfunction()

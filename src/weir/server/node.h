@@ -23,8 +23,6 @@ class Clock;
 class FileSystem;
 class Random;
 
-enum class Durability;
-
 /// Settings of a node; app fills it from flags and file.
 struct NodeConfig {
   std::string data_dir;
@@ -64,12 +62,37 @@ struct TableFetch {
   std::vector<BucketFetch> buckets;
 };
 
+/// Ends the waits of fetches early: their client has gone, or the server stops. Lives on the loop where they were
+/// called, and longer than they.
+class FetchCanceller {
+ public:
+  bool is_cancelled() const { return is_cancelled_; }
+
+  /// For who fetches: those that wait answer with what there is, and later ones do not wait.
+  void Cancel() {
+    is_cancelled_ = true;
+    for (Event* wait : std::exchange(waits_, {})) wait->Set();
+  }
+
+  /// For the node: `wait` is set by Cancel, until Remove.
+  void Add(Event& wait) {
+    if (is_cancelled_) return wait.Set();
+    waits_.push_back(&wait);
+  }
+  void Remove(Event& wait) { std::erase(waits_, &wait); }
+
+ private:
+  bool is_cancelled_ = false;
+  std::vector<Event*> waits_;
+};
+
 struct FetchRequest {
   std::vector<TableFetch> tables;
   size_t bytes_max = 0;
-  /// Wait until so many bytes can be read, but not longer than wait_max.
+  /// Wait until so many bytes can be read, but not longer than wait_max, and not after `canceller` (if given) says so.
   size_t bytes_min = 0;
   Duration wait_max{0};
+  FetchCanceller* canceller = nullptr;
 };
 
 /// Log batches that lie in several pieces of memory; sent one behind the other.
@@ -125,10 +148,12 @@ class Node {
   /// A writer id that nobody had before.
   virtual Task<Result<WriterId>> InitWriter() = 0;
 
-  /// Reads of the catalog: runs `read` on the catalog's loop.
+  /// Reads of the catalog: runs `read` on the catalog's loop. `read` must stay until it is awaited; it is a variable, or
+  /// a closure over references and numbers (see BlockingPool::Run).
   template <typename F>
-  Task<std::invoke_result_t<F, const Catalog&>> ReadCatalog(F read) {
-    return On(catalog_loop(), Reading<F>::Run(this, std::move(read)));
+  auto ReadCatalog(F&& read) {
+    static_assert(std::is_lvalue_reference_v<F> || std::is_trivially_destructible_v<F>, "name it first");
+    return On(catalog_loop(), Reading<std::remove_reference_t<F>>::Run(this, &read));
   }
 
   // --- Logs ------------------------------------------------------------------------------------------------------
@@ -160,8 +185,8 @@ class Node {
  private:
   template <typename F>
   struct Reading {
-    static Task<std::invoke_result_t<F, const Catalog&>> Run(Node* node, F read) {
-      co_return read(node->catalog());
+    static Task<std::invoke_result_t<F&, const Catalog&>> Run(Node* node, F* read) {
+      co_return (*read)(node->catalog());
     }
   };
 };
