@@ -23,15 +23,15 @@ inline constexpr size_t kLogBatchHeaderBytes = 48;
 inline constexpr size_t kLogBatchHeaderBytesMax = 56;
 
 struct LogBatchHeader {
-  LogOffset base_offset;
+  LogOffset base_offset{};
   /// The whole batch: header, statistics and records.
   size_t batch_bytes = 0;
   int8_t magic = 0;
-  Timestamp commit_timestamp;
+  Timestamp commit_timestamp{};
   /// Only in magic 2.
-  std::optional<int32_t> leader_epoch;
+  std::optional<int32_t> leader_epoch{};
   uint32_t crc = 0;
-  SchemaId schema_id;
+  SchemaId schema_id{};
   /// All records are additions; otherwise each has a change type.
   bool is_append_only = false;
   /// Not record_count - 1 where there are no records: an empty batch takes one offset, so that its
