@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace weir {
 
