@@ -1,0 +1,99 @@
+// The log of a group of buckets: one journal, the sealed files behind it, and where each bucket's batches lie in them.
+// It owns the files: seals, sorts, trims and frees them, and keeps the manifest true.
+//
+// Lives on one event loop. Format: docs/formats/journal.md.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weir/log/bucket_log.h"
+#include "weir/log/journal.h"
+#include "weir/log/manifest.h"
+#include "weir/log/recovery.h"
+#include "weir/record/log_batch.h"
+#include "weir/runtime/clock.h"
+
+namespace weir {
+
+/// What retention wants of a bucket.
+struct RetentionLimits {
+  /// Batches with commit times before this one may go.
+  Timestamp oldest = kNoTimestamp;
+  /// The newest batches are kept up to so many bytes; 0: no limit.
+  uint64_t bytes_max = 0;
+};
+
+class GroupLog {
+ public:
+  struct Config {
+    std::string data_dir;
+    GroupId group;
+    uint64_t journal_file_bytes = 64ull << 20;
+    /// Sealed journal files wait until so many bytes can be sorted at once.
+    uint64_t sort_bytes_min = 32ull << 20;
+  };
+
+  /// Takes what was recovered, raises the epoch and begins a new journal. Errors: kIo, kNoSpace.
+  static Task<Result<std::unique_ptr<GroupLog>>> Start(Config config, RecoveredGroup recovered, EventLoop& loop,
+                                                       BlockingPool& pool, FileSystem& files, Random& random);
+
+  /// Seals, writes the last checkpoint and ends. Nothing may be appended any more.
+  Task<void> Stop();
+
+  /// The log of a bucket; a new and empty one if there is none.
+  std::shared_ptr<BucketLog> OpenBucket(const TableBucket& id);
+
+  /// All buckets that are known, in order.
+  std::vector<TableBucket> buckets() const;
+
+  /// Forgets a bucket; its place on the disk is freed in the background. The listener is not told any more.
+  void DropBucket(const TableBucket& id);
+
+  /// Stamps `batches` (one or more, whole, checked) with offsets and the commit time, remembers their writers, and puts
+  /// them in line. Returns the first offset. The listener is told the rest.
+  /// Errors: kIo: the journal has failed; nothing changed.
+  Result<LogOffset> Append(const std::shared_ptr<BucketLog>& log, Buffer batches, const std::vector<LogBatchHeader>& headers, Timestamp now,
+                           bool needs_sync);
+
+  /// Whether appends are taken; the error says why not.
+  Status health() const { return journal_->health(); }
+
+  /// Moves the log's start over whole extents that `limits` gives up, but not beyond `keep_from`.
+  void Retain(BucketLog& log, const RetentionLimits& limits, LogOffset keep_from);
+
+  /// Frees files that nothing needs any more, rewrites those that are mostly dead, merges small ones.
+  Task<void> Maintain();
+
+  BlockingPool& pool() { return pool_; }
+
+ private:
+  GroupLog(Config config, RecoveredGroup recovered, EventLoop& loop, BlockingPool& pool, FileSystem& files,
+           Random& random);
+
+  Task<Status> WriteCheckpoint();
+  Task<void> FreeDeadFiles();
+  Task<void> CompactFiles();
+  std::map<const DataFile*, uint64_t> LiveBytes() const;
+
+  const Config config_;
+  EventLoop& loop_;
+  BlockingPool& pool_;
+  FileSystem& files_;
+  Random& random_;
+  Epoch epoch_;
+  JournalId journal_id_;
+  std::unique_ptr<Journal> journal_;
+  std::map<TableBucket, std::shared_ptr<BucketLog>> buckets_;
+  std::vector<std::shared_ptr<DataFile>> sealed_;
+  std::string states_name_;
+  TaskScope background_;
+  bool is_checkpoint_wanted_ = false;
+  bool is_maintenance_wanted_ = false;
+  bool is_maintaining_ = false;
+  bool is_stopping_ = false;
+};
+
+}  // namespace weir

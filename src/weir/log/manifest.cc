@@ -1,0 +1,105 @@
+#include "weir/log/manifest.h"
+
+#include <nlohmann/json.hpp>
+
+#include "weir/base/crc32c.h"
+#include "weir/base/varint.h"
+
+namespace weir {
+namespace {
+
+constexpr int kManifestFormat = 1;
+constexpr std::string_view kStatesMagic = "WEIRSTA1";
+
+}  // namespace
+
+std::string ManifestPath(const std::string& data_dir, GroupId group) {
+  return fmt::format("{}/groups/{}/manifest", data_dir, group);
+}
+
+std::string EncodeManifest(const Manifest& manifest) {
+  nlohmann::ordered_json json;
+  json["format"] = kManifestFormat;
+  json["group"] = manifest.group.value;
+  json["epoch"] = manifest.epoch.value;
+  json["owner"] = ToString(manifest.owner);
+  json["floor"] = manifest.floor.value;
+  json["states"] = manifest.states;
+  json["files"] = nlohmann::ordered_json::array();
+  for (const ManifestFile& file : manifest.files) {
+    json["files"].push_back({{"name", file.name}, {"level", file.level}});
+  }
+  std::string text = json.dump(1);
+  text += fmt::format("\ncrc32c {:08x}\n", Crc32c(AsBytes(text)));
+  return text;
+}
+
+Result<Manifest> DecodeManifest(std::string_view text) {
+  const auto corrupt = [](const char* what) { return Fail(ErrorCode::kCorruptData, "manifest {}", what); };
+  const size_t end = text.rfind("\ncrc32c ");
+  if (end == std::string_view::npos) return corrupt("has no checksum");
+  const std::string_view body = text.substr(0, end);
+  if (text.substr(end) != fmt::format("\ncrc32c {:08x}\n", Crc32c(AsBytes(body)))) return corrupt("checksum differs");
+  try {
+    const auto json = nlohmann::json::parse(body);
+    if (json.at("format").get<int>() > kManifestFormat) {
+      return Fail(ErrorCode::kUnsupported, "manifest was written by a newer version: format={}",
+                  json.at("format").get<int>());
+    }
+    Manifest manifest;
+    manifest.group = GroupId(json.at("group").get<uint32_t>());
+    manifest.epoch = Epoch(json.at("epoch").get<uint64_t>());
+    WEIR_ASSIGN(manifest.owner, ParseJournalId(json.at("owner").get<std::string>()));
+    manifest.floor = Slot(json.at("floor").get<uint64_t>());
+    manifest.states = json.at("states").get<std::string>();
+    for (const auto& file : json.at("files")) {
+      manifest.files.push_back({file.at("name").get<std::string>(), file.at("level").get<int>()});
+    }
+    return manifest;
+  } catch (const nlohmann::json::exception& error) {
+    return Fail(ErrorCode::kCorruptData, "manifest makes no sense: {}", error.what());
+  }
+}
+
+std::string EncodeBucketStates(const BucketStates& states) {
+  std::string out(kStatesMagic);
+  AppendVarint(out, states.size());
+  for (const auto& [bucket, state] : states) {
+    AppendVarint(out, static_cast<uint64_t>(bucket.table_id.value));
+    // 0: no partition, since ids count from 0.
+    AppendVarint(out, bucket.partition_id ? static_cast<uint64_t>(bucket.partition_id->value) + 1 : 0);
+    AppendVarint(out, static_cast<uint64_t>(bucket.bucket_id));
+    AppendVarint(out, static_cast<uint64_t>(state.start.value));
+    AppendVarint(out, static_cast<uint64_t>(state.max_timestamp.value + 1));
+    state.writers.EncodeTo(out);
+  }
+  const uint32_t crc = Crc32c(AsBytes(out));
+  out.append(reinterpret_cast<const char*>(&crc), sizeof crc);
+  return out;
+}
+
+Result<BucketStates> DecodeBucketStates(std::string_view text) {
+  const auto corrupt = [](const char* what) { return Fail(ErrorCode::kCorruptData, "bucket states {}", what); };
+  if (text.size() < kStatesMagic.size() + 4 || !text.starts_with(kStatesMagic)) return corrupt("are cut short");
+  const Bytes covered = AsBytes(text).first(text.size() - 4);
+  if (LoadLittle<uint32_t>(covered.data() + covered.size()) != Crc32c(covered)) return corrupt("checksum differs");
+  Bytes rest = covered.subspan(kStatesMagic.size());
+  BucketStates states;
+  const auto count = TakeVarint(rest);
+  if (!count) return corrupt("make no sense");
+  for (uint64_t i = 0; i < *count; ++i) {
+    const auto table = TakeVarint(rest), partition = TakeVarint(rest), bucket = TakeVarint(rest);
+    const auto start = TakeVarint(rest), max_timestamp = TakeVarint(rest);
+    if (!table || !partition || !bucket || !start || !max_timestamp) return corrupt("make no sense");
+    TableBucket id{TableId(static_cast<int64_t>(*table)), std::nullopt, static_cast<int32_t>(*bucket)};
+    if (*partition > 0) id.partition_id = PartitionId(static_cast<int64_t>(*partition) - 1);
+    BucketState state;
+    state.start = LogOffset(static_cast<int64_t>(*start));
+    state.max_timestamp = Timestamp(static_cast<int64_t>(*max_timestamp) - 1);
+    WEIR_ASSIGN(state.writers, WriterTable::DecodeFrom(rest));
+    states.insert_or_assign(id, std::move(state));
+  }
+  return states;
+}
+
+}  // namespace weir
