@@ -25,9 +25,8 @@ namespace weir {
 
 /// Always there: clients expect it.
 inline constexpr std::string_view kDefaultDatabase = "fluss";
-/// Partitions of one table, and buckets of all of them.
+/// Partitions of one table (Fluss max.partition.num).
 inline constexpr size_t kPartitionsMax = 1000;
-inline constexpr int64_t kPartitionedBucketsMax = 4096;
 
 /// The numbers are those of the Fluss protocol (PbAlterConfig op_type); any may come from outside.
 enum class PropertyOperation : int32_t { kSet = 0, kDelete = 1, kAppend = 2, kSubtract = 3 };
@@ -184,15 +183,15 @@ class Catalog {
   Plan PlanSetProperties(const TableInfo& table, const TableAlteration& alteration,
                          Timestamp now) const;
 
-  Status Apply(const DatabasePut& change);
-  Status Apply(const DatabaseDropped& change);
-  Status Apply(const TableCreated& change);
-  Status Apply(const TableAltered& change);
-  Status Apply(const TableDropped& change);
-  Status Apply(const PartitionsChanged& change);
-  Status Apply(const WritersReserved& change);
-  Status Apply(const ProducerRegistered& change);
-  Status Apply(const ProducersDropped& change);
+  Status ApplyOne(const DatabasePut& change);
+  Status ApplyOne(const DatabaseDropped& change);
+  Status ApplyOne(const TableCreated& change);
+  Status ApplyOne(const TableAltered& change);
+  Status ApplyOne(const TableDropped& change);
+  Status ApplyOne(const PartitionsChanged& change);
+  Status ApplyOne(const WritersReserved& change);
+  Status ApplyOne(const ProducerRegistered& change);
+  Status ApplyOne(const ProducersDropped& change);
   void Forget(TableId id);
 
   // Ordered, so that a snapshot of the same state is always the same text.

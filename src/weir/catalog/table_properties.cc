@@ -25,8 +25,6 @@ constexpr std::string_view kPrecreate = "table.auto-partition.num-precreate";
 
 /// One node holds one copy of each bucket.
 constexpr int32_t kReplicas = 1;
-/// All buckets of all partitions of a table (Fluss max.bucket.num).
-constexpr int32_t kPartitionedBucketsMax = 4096;
 constexpr int32_t kKvFormatVersionMax = 2;
 constexpr int32_t kPrecreateDefault = 2;
 /// What clients write for a date (partition_name.h).

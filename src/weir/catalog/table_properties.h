@@ -26,6 +26,9 @@ enum class MergeEngine : uint8_t { kNone, kFirstRow, kVersioned, kAggregation };
 enum class DeleteBehavior : uint8_t { kAllow, kIgnore, kDisable };
 enum class ChangelogImage : uint8_t { kFull, kWal };
 
+/// Buckets of all partitions of a table together (Fluss max.bucket.num).
+inline constexpr int32_t kPartitionedBucketsMax = 4096;
+
 /// How the values of one column of the partition key are made of time.
 struct AutoPartition {
   /// Whether the server makes and drops partitions itself. If not, the format is only what values

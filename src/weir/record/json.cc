@@ -31,10 +31,10 @@ Error WrongKind(const char* key, const char* wanted) {
 
 }  // namespace
 
-Result<Json> ParseJson(std::string_view text, std::string_view what) {
-  if (text.size() > kJsonBytesMax) {
+Result<Json> ParseJson(std::string_view text, std::string_view what, size_t bytes_max) {
+  if (text.size() > bytes_max) {
     return Fail(ErrorCode::kInvalidTable, "JSON is too long: what={} bytes={} max={}", what,
-                text.size(), kJsonBytesMax);
+                text.size(), bytes_max);
   }
   if (IsDeep(text)) return Fail(ErrorCode::kInvalidTable, "JSON is nested too deep: what={}", what);
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);

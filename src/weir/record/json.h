@@ -20,14 +20,15 @@ namespace weir {
 
 using Json = nlohmann::json;
 
-/// The longest text that is read, and how deep arrays and objects may lie in one another. A parsed
-/// text takes up to about 30 times its length in memory ("[[],[],[]…"), so the first bounds that
-/// too.
+/// The longest text that is read from a client, and how deep arrays and objects may lie in one
+/// another. A parsed text takes up to about 30 times its length in memory ("[[],[],[]…"), so the
+/// first bounds that too.
 inline constexpr size_t kJsonBytesMax = 4 << 20;
 inline constexpr int kJsonDepthMax = 160;
 
 /// Errors: kInvalidTable. `what` names the text in the message.
-Result<Json> ParseJson(std::string_view text, std::string_view what);
+Result<Json> ParseJson(std::string_view text, std::string_view what,
+                       size_t bytes_max = kJsonBytesMax);
 
 /// `json` in one line, keys in alphabetical order. Its strings must be UTF-8, as all that ParseJson
 /// reads are.
