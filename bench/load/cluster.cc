@@ -8,8 +8,8 @@
 namespace weir::load {
 namespace {
 
-constexpr auto kLeaderPatience = std::chrono::seconds(30);
-constexpr auto kLeaderPause = std::chrono::milliseconds(50);
+constexpr auto kPatience = std::chrono::seconds(30);
+constexpr auto kPause = std::chrono::milliseconds(50);
 constexpr int kLatest = 1;
 
 MessageWriter PathMessage(const TableName& name) {
@@ -65,12 +65,21 @@ bool IsComplete(const TableLocation& location) {
 Result<Cluster> Cluster::Open(const std::string& bootstrap) {
   WEIR_ASSIGN(const Endpoint endpoint, ParseEndpoint(bootstrap));
   WEIR_ASSIGN(Connection connection, Connection::Open(endpoint));
-  WEIR_ASSIGN(const std::string metadata, connection.Call(Api::kGetMetadata, MessageWriter()));
-  const std::optional<Field> coordinator = FindField(metadata, 1);
-  if (!coordinator)
-    return Fail(ErrorCode::kIo, "the metadata name no coordinator: server={}", bootstrap);
-  WEIR_ASSIGN(Connection admin, Connection::Open(ParseNode(coordinator->text).endpoint));
-  return Cluster(std::move(connection), std::move(admin));
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (true) {
+    WEIR_ASSIGN(const std::string metadata, connection.Call(Api::kGetMetadata, MessageWriter()));
+    const std::optional<Field> coordinator = FindField(metadata, 1);
+    // A coordinator that has just begun knows no tablet server yet and refuses tables.
+    if (coordinator && FindField(metadata, 2)) {
+      WEIR_ASSIGN(Connection admin, Connection::Open(ParseNode(coordinator->text).endpoint));
+      return Cluster(std::move(connection), std::move(admin));
+    }
+    if (std::chrono::steady_clock::now() > deadline) {
+      return Fail(ErrorCode::kTimedOut,
+                  "the metadata lack a coordinator or a tablet server: server={}", bootstrap);
+    }
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 Status Cluster::EnsureDatabase(const std::string& database) {
@@ -105,7 +114,7 @@ Status Cluster::DropTable(const TableName& name) {
 }
 
 Result<TableLocation> Cluster::Locate(const TableName& name) {
-  const auto deadline = std::chrono::steady_clock::now() + kLeaderPatience;
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
   const MessageWriter request = MessageWriter().Message(1, PathMessage(name));
   while (true) {
     WEIR_ASSIGN(const std::string metadata, bootstrap_.Call(Api::kGetMetadata, request));
@@ -125,7 +134,7 @@ Result<TableLocation> Cluster::Locate(const TableName& name) {
       return Fail(ErrorCode::kTimedOut, "a bucket has no leader: table={}.{}", name.database,
                   name.table);
     }
-    std::this_thread::sleep_for(kLeaderPause);
+    std::this_thread::sleep_for(kPause);
   }
 }
 
