@@ -1,0 +1,41 @@
+// Requests that write to buckets, and their responses. The records stay where they were received: a decoded request shares
+// the memory of its frame. Specified by "Fluss protocol, PRODUCE_LOG and PUT_KV".
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "weir/base/buffer.h"
+#include "weir/base/ids.h"
+#include "weir/base/result.h"
+
+namespace weir::fluss {
+
+struct BucketWrite {
+  std::optional<PartitionId> partition_id;
+  int32_t bucket_id = 0;
+  Buffer records;  // a part of the frame
+};
+
+/// Writes to buckets of one table.
+struct WriteRequest {
+  int32_t acks = 0;
+  TableId table_id;
+  int32_t timeout_ms = 0;
+  std::vector<BucketWrite> buckets;
+};
+
+/// No request names more buckets; it bounds what a decoded request takes beyond its frame.
+inline constexpr size_t kRequestBucketsMax = 65'536;
+
+/// Errors: kMalformedRequest.
+Result<WriteRequest> DecodeProduceLogRequest(const Buffer& body);
+/// The same of PUT_KV, without its target columns and merge mode.
+Result<WriteRequest> DecodePutKvRequest(const Buffer& body);
+
+/// A whole response frame. `results` has one offset or error for each of `buckets`: of the first record for PRODUCE_LOG,
+/// of the changelog's end for PUT_KV.
+Buffer EncodeWriteResponse(int32_t request_id, const std::vector<BucketWrite>& buckets,
+                           const std::vector<Result<LogOffset>>& results);
+
+}  // namespace weir::fluss
