@@ -1,0 +1,86 @@
+#include "weir/app/serve.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <sys/resource.h>
+#include <thread>
+
+#include "weir/gateway/fluss/gateway.h"
+#include "weir/runtime/real_world.h"
+
+namespace weir {
+namespace {
+
+/// Connections and files take one each; the usual soft limit of 1,024 is soon reached.
+void RaiseFileLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) LogWarn("app", "cannot raise the limit of open files");
+}
+
+size_t ShardCount(const Config& config) {
+  if (config.shards > 0) return config.shards;
+  return std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kShardsMax);
+}
+
+struct World {
+  explicit World(const Config& config)
+      : loops(ShardCount(config)), pool(MakeRealBlockingPool(config.blocking_threads)) {}
+
+  RealLoops loops;
+  std::unique_ptr<BlockingPool> pool;
+  std::unique_ptr<FileSystem> files = MakeRealFileSystem();
+  std::unique_ptr<Clock> clock = MakeRealClock();
+  std::unique_ptr<Random> random = MakeRealRandom();
+  std::unique_ptr<Network> network = MakeRealNetwork();
+};
+
+void SayReady(const Config& config, uint16_t port, Duration took) {
+  const std::string_view host = config.fluss.host;
+  const char* const format = host.find(':') == std::string_view::npos
+                                 ? "weir {} ready in {} ms: Fluss clients connect to {}:{}, data in {}\n"
+                                 : "weir {} ready in {} ms: Fluss clients connect to [{}]:{}, data in {}\n";
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
+  fmt::print(fmt::runtime(format), kVersion, milliseconds, host, port, config.node.data_dir);
+  std::fflush(stdout);
+}
+
+/// On the first loop.
+Task<void> Run(World* world, const Config* config, Status* outcome) {
+  EventLoop& loop = world->loops[0];
+  const Duration begin = loop.Elapsed();
+  std::vector<EventLoop*> loops;
+  for (size_t i = 0; i < world->loops.size(); ++i) loops.push_back(&world->loops[i]);
+  NodeWorld node_world{loops, *world->pool, *world->files, *world->clock, *world->random};
+  Result<std::unique_ptr<Node>> node = co_await Node::Open(config->node, std::move(node_world));
+  if (!node.ok()) {
+    *outcome = std::move(node).error();
+    co_return;
+  }
+  fluss::FlussGateway gateway(**node, *world->network, *world->clock, loops, config->fluss);
+  *outcome = gateway.Start();
+  if (outcome->ok()) {
+    SayReady(*config, gateway.port(), loop.Elapsed() - begin);
+    co_await WaitForStopSignal(loop);
+    LogInfo("app", "stopping");
+  }
+  co_await gateway.Stop();
+  co_await (*node)->Stop();
+}
+
+}  // namespace
+
+Status Serve(Config config) {
+  SetLogLevel(config.log_level);
+  RaiseFileLimit();
+  // A pipe that nobody reads any more is an error like another.
+  std::signal(SIGPIPE, SIG_IGN);
+  World world(config);
+  Status outcome;
+  RunBlocking(world.loops[0], Run(&world, &config, &outcome));
+  return outcome;
+}
+
+}  // namespace weir
