@@ -60,7 +60,7 @@ Status RunServe(const ServeFlags& flags) {
 
 int Run(int argc, char** argv) {
   CLI::App app{"Weir, a streaming table store", "weir"};
-  app.set_version_flag("--version", std::string("weir ") + std::string(kVersion));
+  app.set_version_flag("--version", std::string("weir ") + std::string(Version()));
   app.require_subcommand(1);
   ServeFlags flags;
   AddServe(app, flags);

@@ -43,7 +43,7 @@ void SayReady(const Config& config, uint16_t port, Duration took) {
                                  ? "weir {} ready in {} ms: Fluss clients connect to {}:{}, data in {}\n"
                                  : "weir {} ready in {} ms: Fluss clients connect to [{}]:{}, data in {}\n";
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
-  fmt::print(fmt::runtime(format), kVersion, milliseconds, host, port, config.node.data_dir);
+  fmt::print(fmt::runtime(format), Version(), milliseconds, host, port, config.node.data_dir);
   std::fflush(stdout);
 }
 
@@ -71,6 +71,8 @@ Task<void> Run(World* world, const Config* config, Status* outcome) {
 }
 
 }  // namespace
+
+std::string_view Version() { return WEIR_VERSION; }
 
 Status Serve(Config config) {
   SetLogLevel(config.log_level);

@@ -7,7 +7,8 @@
 
 namespace weir {
 
-inline constexpr std::string_view kVersion = "0.1.0";
+/// As the build was told.
+std::string_view Version();
 
 /// Serves until the process is told to stop, and then stops cleanly. Says on standard output when it is ready. `config`
 /// has been checked. Errors: whatever keeps it from starting, with what to do.
