@@ -130,6 +130,13 @@ void GroupLog::Retain(BucketLog& log, const RetentionLimits& limits, LogOffset k
   }
 }
 
+void GroupLog::Trim(BucketLog& log, LogOffset start) {
+  if (start <= log.start) return;
+  log.start = start;
+  std::erase_if(log.extents, [start](const Extent& extent) { return extent.range.end <= start; });
+  is_checkpoint_wanted_ = true;
+}
+
 Task<void> GroupLog::Maintain() {
   if (is_stopping_) co_return;
   is_maintenance_wanted_ = true;

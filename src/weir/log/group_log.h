@@ -64,6 +64,9 @@ class GroupLog {
   /// Moves the log's start over whole extents that `limits` gives up, but not beyond `keep_from`.
   void Retain(BucketLog& log, const RetentionLimits& limits, LogOffset keep_from);
 
+  /// Moves the log's start to `start`, which is not behind its end.
+  void Trim(BucketLog& log, LogOffset start);
+
   /// Frees files that nothing needs any more, rewrites those that are mostly dead, merges small ones.
   Task<void> Maintain();
 

@@ -18,13 +18,15 @@ class BlockingPool {
 
   /// co_await pool.Run(work): work() on the pool, its result here, on the loop that asked.
   ///
-  /// Takes a variable, never a temporary: gcc 12 destroys a closure that is made inside of a co_await expression twice.
+  /// `work` is a variable, or a closure over references and numbers: gcc 12 destroys a temporary inside of a co_await
+  /// expression twice, so what it captures must not mind.
   template <typename F>
-  auto Run(F& work) {
+  auto Run(F&& work) {
+    static_assert(std::is_lvalue_reference_v<F> || std::is_trivially_destructible_v<F>, "name it first");
     using R = std::invoke_result_t<F&>;
     struct Awaiter {
       BlockingPool& pool;
-      F& work;
+      std::remove_reference_t<F>& work;
       std::optional<R> result;
       bool await_ready() const { return false; }
       void await_suspend(std::coroutine_handle<> waiter) {

@@ -13,6 +13,7 @@
 #include "weir/base/buffer.h"
 #include "weir/base/ids.h"
 #include "weir/base/result.h"
+#include "weir/bucket/bucket.h"
 #include "weir/catalog/catalog.h"
 #include "weir/runtime/event_loop.h"
 
@@ -45,15 +46,12 @@ struct NodeWorld {
   Random& random;
 };
 
-enum class Acks { kNone, kLeader, kAll };
-
 struct BucketFetch {
   std::optional<PartitionId> partition_id;
   int32_t bucket_id = 0;
   LogOffset from;         // kEarliestOffset: the first one there is
   size_t bytes_max = 0;
 };
-inline constexpr LogOffset kEarliestOffset{-2};
 
 struct TableFetch {
   TableId table_id;
