@@ -1,0 +1,73 @@
+"""Log batches, written and read without a Fluss client (Fluss protocol, log record batch, magic 0 with Arrow records)."""
+
+from __future__ import annotations
+
+import struct
+from typing import Iterator, NamedTuple
+
+import pyarrow as pa
+
+HEADER = struct.Struct("<qibqIhbiqii")          # base offset .. record count
+assert HEADER.size == 48
+CRC_START = 25                                  # what follows the checksum is covered by it
+
+
+def _crc_table() -> list[int]:
+    table = []
+    for n in range(256):
+        for _ in range(8):
+            n = n >> 1 ^ (0x82F63B78 if n & 1 else 0)
+        table.append(n)
+    return table
+
+
+_TABLE = _crc_table()
+
+
+def crc32c(data: bytes) -> int:
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ _TABLE[(crc ^ byte) & 0xFF]
+    return crc ^ 0xFFFFFFFF
+
+
+class Batch(NamedTuple):
+    base_offset: int
+    timestamp: int
+    crc: int
+    schema_id: int
+    attributes: int
+    last_offset: int
+    writer_id: int
+    sequence: int
+    count: int
+    data: bytes                                 # the whole batch
+
+    def is_intact(self) -> bool:
+        return crc32c(self.data[CRC_START:]) == self.crc
+
+    def rows(self, schema: pa.Schema) -> pa.RecordBatch:
+        return pa.ipc.read_record_batch(pa.py_buffer(self.data[HEADER.size:]), schema)
+
+
+def encode(rows: pa.RecordBatch, writer_id: int = -1, sequence: int = -1, schema_id: int = 1) -> bytes:
+    """As a client sends it: offset and time are left to the server."""
+    return encode_payload(bytes(rows.serialize()), rows.num_rows, writer_id, sequence, schema_id)
+
+
+def encode_payload(payload: bytes, count: int, writer_id: int = -1, sequence: int = -1, schema_id: int = 1) -> bytes:
+    covered = struct.pack("<hbiqii", schema_id, 1, max(count - 1, 0), writer_id, sequence, count) + payload
+    return struct.pack("<qibqI", 0, CRC_START + len(covered) - 12, 0, 0, crc32c(covered)) + covered
+
+
+def decode(records: bytes) -> Iterator[Batch]:
+    """All whole batches; a fetch may end in the middle of one."""
+    at = 0
+    while at + HEADER.size <= len(records):
+        base, length, magic, time, crc, schema_id, attributes, delta, writer, sequence, count = HEADER.unpack_from(records, at)
+        end = at + 12 + length
+        if end > len(records):
+            return
+        assert magic == 0, f"magic {magic}"
+        yield Batch(base, time, crc, schema_id, attributes, base + delta, writer, sequence, count, records[at:end])
+        at = end
