@@ -1,4 +1,5 @@
-// The log of one bucket as the group's log knows it: its offsets, its writers, and where its batches lie.
+// The log of one bucket as the group's log knows it: its offsets, its writers, and where its
+// batches lie.
 #pragma once
 
 #include <deque>
@@ -34,8 +35,8 @@ struct TailPiece {
   Piece piece;
 };
 
-/// Lives on the group's loop. Extents and tail together cover [start, written_end) without a hole; extents that end at or
-/// below `start` are dead and wait for their file to be freed.
+/// Lives on the group's loop. Extents and tail together cover [start, written_end) without a hole;
+/// extents that end at or below `start` are dead and wait for their file to be freed.
 struct BucketLog {
   TableBucket id;
   LogOffset start;

@@ -21,11 +21,15 @@ bool MayStay(const CompactionCandidate& candidate) {
 /// Writes one segment.
 class SegmentWriter {
  public:
-  static Result<SegmentWriter> Create(FileSystem& files, const CompactionOutput& output, size_t number) {
+  static Result<SegmentWriter> Create(FileSystem& files, const CompactionOutput& output,
+                                      size_t number) {
     SegmentWriter writer(output);
-    writer.name_ = fmt::format("groups/{}/{}-{:016x}-{}.seg", output.group, output.epoch, output.nonce, number);
-    WEIR_ASSIGN(writer.file_, files.OpenFile(output.data_dir + "/" + writer.name_, FileSystem::Open::kCreate));
-    const std::string header = EncodeFileHeader({FileKind::kSegment, output.group, JournalId{}, Slot(0)});
+    writer.name_ = fmt::format("groups/{}/{}-{:016x}-{}.seg", output.group, output.epoch,
+                               output.nonce, number);
+    WEIR_ASSIGN(writer.file_,
+                files.OpenFile(output.data_dir + "/" + writer.name_, FileSystem::Open::kCreate));
+    const std::string header =
+        EncodeFileHeader({FileKind::kSegment, output.group, JournalId{}, Slot(0)});
     WEIR_TRY(writer.Write(AsBytes(header)));
     return writer;
   }
@@ -41,7 +45,8 @@ class SegmentWriter {
       WEIR_ASSIGN(const LogBatchView batch, reader.Next());
       pieces.Add(batch.header, batch.bytes, position);
     }
-    for (const Piece& piece : pieces.pieces()) entries_.push_back({bucket, output_->group, output_->epoch, piece});
+    for (const Piece& piece : pieces.pieces())
+      entries_.push_back({bucket, output_->group, output_->epoch, piece});
     return Write(batches);
   }
 
@@ -73,15 +78,17 @@ Status CheckBatches(Bytes batches, const DataFile& file, const Piece& piece) {
   for (LogBatchReader reader(batches); !reader.at_end();) {
     const size_t position = reader.position();
     const Result<LogBatchView> batch = reader.Next();
-    if (!batch.ok() || batch->header.base_offset != expected || !CheckLogBatchCrc(batch->bytes, batch->header).ok()) {
-      return Fail(ErrorCode::kCorruptData, "a stored batch is damaged: file={} position={} offset={}", file.name,
+    if (!batch.ok() || batch->header.base_offset != expected ||
+        !CheckLogBatchCrc(batch->bytes, batch->header).ok()) {
+      return Fail(ErrorCode::kCorruptData,
+                  "a stored batch is damaged: file={} position={} offset={}", file.name,
                   piece.position + position, expected);
     }
     expected = batch->header.end_offset();
   }
   if (expected != piece.end) {
-    return Fail(ErrorCode::kCorruptData, "a stored batch is missing: file={} position={} offset={}", file.name,
-                piece.position, expected);
+    return Fail(ErrorCode::kCorruptData, "a stored batch is missing: file={} position={} offset={}",
+                file.name, piece.position, expected);
   }
   return Ok();
 }
@@ -101,7 +108,8 @@ Status CopyRange(const LiveRange& live, SegmentWriter& writer) {
     Buffer chunk = Buffer::Allocate(bytes);
     WEIR_ASSIGN(const size_t read, file.file->ReadAt(position, chunk.mutable_bytes()));
     if (read != bytes) {
-      return Fail(ErrorCode::kCorruptData, "file is cut short: file={} position={}", file.name, position);
+      return Fail(ErrorCode::kCorruptData, "file is cut short: file={} position={}", file.name,
+                  position);
     }
     Bytes rest = chunk.bytes();
     for (; i < end; ++i) {
@@ -113,12 +121,13 @@ Status CopyRange(const LiveRange& live, SegmentWriter& writer) {
   return Ok();
 }
 
-Status WriteAll(FileSystem& files, const CompactionOutput& output, const std::vector<LiveRange>& ranges,
-                std::vector<std::string>& names) {
+Status WriteAll(FileSystem& files, const CompactionOutput& output,
+                const std::vector<LiveRange>& ranges, std::vector<std::string>& names) {
   for (size_t i = 0; i < ranges.size();) {
     WEIR_ASSIGN(SegmentWriter writer, SegmentWriter::Create(files, output, names.size()));
     names.push_back(writer.name());
-    while (i < ranges.size() && writer.position() < output.segment_bytes) WEIR_TRY(CopyRange(ranges[i++], writer));
+    while (i < ranges.size() && writer.position() < output.segment_bytes)
+      WEIR_TRY(CopyRange(ranges[i++], writer));
     WEIR_TRY(writer.Finish());
   }
   return files.SyncDirectory(fmt::format("{}/groups/{}", output.data_dir, output.group));
@@ -126,7 +135,8 @@ Status WriteAll(FileSystem& files, const CompactionOutput& output, const std::ve
 
 }  // namespace
 
-std::vector<size_t> PlanCompaction(const std::vector<CompactionCandidate>& candidates, const CompactionLimits& limits) {
+std::vector<size_t> PlanCompaction(const std::vector<CompactionCandidate>& candidates,
+                                   const CompactionLimits& limits) {
   const auto unsorted = [&](size_t i) {
     return candidates[i].file->header.kind == FileKind::kJournal && !MayStay(candidates[i]);
   };
@@ -145,8 +155,9 @@ std::vector<size_t> PlanCompaction(const std::vector<CompactionCandidate>& candi
   for (size_t i = 0; i < candidates.size();) {
     std::vector<size_t> run;
     const int level = candidates[i].file->level;
-    for (; i < candidates.size() && candidates[i].file->header.kind == FileKind::kSegment &&
-           candidates[i].file->level == level && level < kLevelMax && run.size() < limits.merge_files;
+    for (;
+         i < candidates.size() && candidates[i].file->header.kind == FileKind::kSegment &&
+         candidates[i].file->level == level && level < kLevelMax && run.size() < limits.merge_files;
          ++i) {
       run.push_back(i);
     }

@@ -1,4 +1,5 @@
-// Sorts and merges sealed files: decides which (pure), and copies their live batches into segments (blocking).
+// Sorts and merges sealed files: decides which (pure), and copies their live batches into segments
+// (blocking).
 #pragma once
 
 #include <memory>
@@ -27,13 +28,15 @@ struct CompactionLimits {
   size_t merge_files = 8;
 };
 
-/// Which files to rewrite next: neighbours in `candidates` (which are in order of age); empty if nothing is worth it.
+/// Which files to rewrite next: neighbours in `candidates` (which are in order of age); empty if
+/// nothing is worth it.
 ///
-/// A journal file whose buckets all have long runs stays where it lies: reading it is as good as reading a segment. All
-/// others are sorted, so that a bucket's batches lie together. Merging neighbours keeps the number of places low in which
-/// a bucket's log lies; it ends at kLevelMax, so that no byte is rewritten more often than that. A file that is mostly
-/// dead is rewritten alone.
-std::vector<size_t> PlanCompaction(const std::vector<CompactionCandidate>& candidates, const CompactionLimits& limits);
+/// A journal file whose buckets all have long runs stays where it lies: reading it is as good as
+/// reading a segment. All others are sorted, so that a bucket's batches lie together. Merging
+/// neighbours keeps the number of places low in which a bucket's log lies; it ends at kLevelMax, so
+/// that no byte is rewritten more often than that. A file that is mostly dead is rewritten alone.
+std::vector<size_t> PlanCompaction(const std::vector<CompactionCandidate>& candidates,
+                                   const CompactionLimits& limits);
 
 inline constexpr int kLevelMax = 2;
 
@@ -54,8 +57,8 @@ struct CompactionOutput {
   uint64_t segment_bytes = 256ull << 20;
 };
 
-/// Copies `ranges` (sorted by bucket, then offset) into new segments, checking every batch. Durable when it returns.
-/// Blocks. Errors: kIo, kNoSpace, kCorruptData: nothing is left behind.
+/// Copies `ranges` (sorted by bucket, then offset) into new segments, checking every batch. Durable
+/// when it returns. Blocks. Errors: kIo, kNoSpace, kCorruptData: nothing is left behind.
 Result<std::vector<OpenedFile>> WriteSegments(FileSystem& files, const CompactionOutput& output,
                                               const std::vector<LiveRange>& ranges);
 

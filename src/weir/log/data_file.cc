@@ -13,14 +13,16 @@ Error Named(Error error, const std::string& name) {
 
 }  // namespace
 
-Result<OpenedFile> OpenSealedFile(FileSystem& files, const std::string& data_dir, const std::string& name) {
+Result<OpenedFile> OpenSealedFile(FileSystem& files, const std::string& data_dir,
+                                  const std::string& name) {
   OpenedFile opened;
   opened.file = std::make_shared<DataFile>();
   DataFile& file = *opened.file;
   file.name = name;
   WEIR_ASSIGN(file.file, files.OpenFile(data_dir + "/" + name, FileSystem::Open::kRead));
   WEIR_ASSIGN(const uint64_t size, file.file->Size());
-  if (size < kFileHeaderBytes + kFileFooterBytes) return Fail(ErrorCode::kCorruptData, "file is cut short: file={}", name);
+  if (size < kFileHeaderBytes + kFileFooterBytes)
+    return Fail(ErrorCode::kCorruptData, "file is cut short: file={}", name);
 
   std::byte head[kFileHeaderBytes];
   WEIR_TRY(file.file->ReadAt(0, head));
@@ -52,12 +54,15 @@ Result<OpenedFile> OpenSealedFile(FileSystem& files, const std::string& data_dir
 
 Result<std::vector<IndexEntry>> ReadEntries(const DataFile& file, uint32_t first, uint32_t count) {
   Buffer bytes = Buffer::Allocate(size_t{count} * kIndexEntryBytes);
-  WEIR_ASSIGN(const size_t read, file.file->ReadAt(file.entries_position + uint64_t{first} * kIndexEntryBytes,
-                                                   bytes.mutable_bytes()));
-  if (read != bytes.size()) return Fail(ErrorCode::kCorruptData, "file index is cut short: file={}", file.name);
+  WEIR_ASSIGN(const size_t read,
+              file.file->ReadAt(file.entries_position + uint64_t{first} * kIndexEntryBytes,
+                                bytes.mutable_bytes()));
+  if (read != bytes.size())
+    return Fail(ErrorCode::kCorruptData, "file index is cut short: file={}", file.name);
   std::vector<IndexEntry> entries;
   entries.reserve(count);
-  for (uint32_t i = 0; i < count; ++i) entries.push_back(DecodeIndexEntry(bytes.data() + i * kIndexEntryBytes));
+  for (uint32_t i = 0; i < count; ++i)
+    entries.push_back(DecodeIndexEntry(bytes.data() + i * kIndexEntryBytes));
   return entries;
 }
 

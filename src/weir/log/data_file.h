@@ -1,4 +1,5 @@
-// An open file with log data: a journal file or a segment. Shared by the pieces of the log that lie in it.
+// An open file with log data: a journal file or a segment. Shared by the pieces of the log that lie
+// in it.
 #pragma once
 
 #include <memory>
@@ -32,7 +33,8 @@ struct OpenedFile {
 };
 
 /// Opens a sealed file. Blocks. Errors: kIo, kCorruptData (not sealed, damaged), kUnsupported.
-Result<OpenedFile> OpenSealedFile(FileSystem& files, const std::string& data_dir, const std::string& name);
+Result<OpenedFile> OpenSealedFile(FileSystem& files, const std::string& data_dir,
+                                  const std::string& name);
 
 /// Entries [first, first + count) of a sealed file. Blocks. Errors: kIo, kCorruptData.
 Result<std::vector<IndexEntry>> ReadEntries(const DataFile& file, uint32_t first, uint32_t count);

@@ -75,7 +75,9 @@ bool HasCrc(Bytes block) {
 
 }  // namespace
 
-std::string ToString(JournalId id) { return fmt::format("{:016x}{:016x}", id.high, id.low); }
+std::string ToString(JournalId id) {
+  return fmt::format("{:016x}{:016x}", id.high, id.low);
+}
 
 Result<JournalId> ParseJournalId(std::string_view text) {
   const auto bad = [&] { return Fail(ErrorCode::kCorruptData, "not a journal id: text={}", text); };
@@ -112,7 +114,8 @@ Result<FileHeader> DecodeFileHeader(Bytes bytes) {
   if (const auto format = reader.Take<uint32_t>(); format != kFormat) {
     return Fail(ErrorCode::kUnsupported, "file has a format of a newer version: format={}", format);
   }
-  if (!HasCrc(bytes.first(kFileHeaderBytes))) return Fail(ErrorCode::kCorruptData, "file header checksum differs");
+  if (!HasCrc(bytes.first(kFileHeaderBytes)))
+    return Fail(ErrorCode::kCorruptData, "file header checksum differs");
   FileHeader header;
   header.kind = static_cast<FileKind>(reader.Take<uint32_t>());
   header.group = GroupId(reader.Take<uint32_t>());
@@ -204,7 +207,8 @@ Result<std::vector<IndexEntry>> DecodeSlotIndex(Bytes bytes, const SlotHeader& h
   const auto told_bytes = trailer.Take<uint32_t>();
   const auto crc = trailer.Take<uint32_t>();
   const auto slot = trailer.Take<uint64_t>();
-  if (told_bytes != index_bytes || slot != header.slot.value || Crc32c(bytes.first(index_bytes)) != crc) {
+  if (told_bytes != index_bytes || slot != header.slot.value ||
+      Crc32c(bytes.first(index_bytes)) != crc) {
     return Fail(ErrorCode::kCorruptData, "slot index checksum differs: slot={}", header.slot);
   }
   std::vector<IndexEntry> entries;
@@ -212,8 +216,10 @@ Result<std::vector<IndexEntry>> DecodeSlotIndex(Bytes bytes, const SlotHeader& h
   for (size_t i = 0; i < header.entry_count; ++i) {
     entries.push_back(DecodeIndexEntry(bytes.data() + i * kIndexEntryBytes));
     const Piece& piece = entries.back().piece;
-    if (!IsSane(piece) || piece.position > header.data_bytes || piece.bytes > header.data_bytes - piece.position) {
-      return Fail(ErrorCode::kCorruptData, "slot index points outside of its slot: slot={}", header.slot);
+    if (!IsSane(piece) || piece.position > header.data_bytes ||
+        piece.bytes > header.data_bytes - piece.position) {
+      return Fail(ErrorCode::kCorruptData, "slot index points outside of its slot: slot={}",
+                  header.slot);
     }
   }
   return entries;
@@ -270,7 +276,8 @@ std::string EncodeFileTail(const std::vector<IndexEntry>& entries, uint64_t posi
 }
 
 Result<FileFooter> DecodeFileFooter(Bytes bytes) {
-  if (bytes.size() != kFileFooterBytes || !HasCrc(bytes) || LoadLittle<uint64_t>(bytes.data() + 24) != kFooterMagic) {
+  if (bytes.size() != kFileFooterBytes || !HasCrc(bytes) ||
+      LoadLittle<uint64_t>(bytes.data() + 24) != kFooterMagic) {
     return Fail(ErrorCode::kCorruptData, "file has no valid footer");
   }
   Reader reader(bytes.data());
@@ -284,7 +291,8 @@ Result<FileFooter> DecodeFileFooter(Bytes bytes) {
 }
 
 Result<std::vector<DirectoryEntry>> DecodeDirectory(Bytes bytes, const FileFooter& footer) {
-  if (bytes.size() != size_t{footer.directory_count} * kDirectoryEntryBytes || Crc32c(bytes) != footer.directory_crc) {
+  if (bytes.size() != size_t{footer.directory_count} * kDirectoryEntryBytes ||
+      Crc32c(bytes) != footer.directory_crc) {
     return Fail(ErrorCode::kCorruptData, "file directory checksum differs");
   }
   std::vector<DirectoryEntry> directory;
@@ -300,7 +308,8 @@ Result<std::vector<DirectoryEntry>> DecodeDirectory(Bytes bytes, const FileFoote
     range.bytes = reader.Take<uint64_t>();
     range.entry_count = reader.Take<uint32_t>();
     if (range.base.value < 0 || range.end <= range.base || range.entry_count == 0 ||
-        range.first_entry > footer.entry_count || range.entry_count > footer.entry_count - range.first_entry) {
+        range.first_entry > footer.entry_count ||
+        range.entry_count > footer.entry_count - range.first_entry) {
       return Fail(ErrorCode::kCorruptData, "file directory makes no sense");
     }
     directory.push_back(range);

@@ -1,8 +1,10 @@
-// The bytes of journal files and segment files: headers, slots, index, directory. Source: docs/formats/journal.md.
+// The bytes of journal files and segment files: headers, slots, index, directory. Source:
+// docs/formats/journal.md.
 //
-//   journal file   FileHeader  slot*  [entries  directory  FileFooter]     the tail is written when the file is sealed
-//   segment file   FileHeader  data    entries  directory  FileFooter      batches sorted by bucket and offset
-//   slot           SlotHeader  data    entries  SlotTrailer                 one group commit
+//   journal file   FileHeader  slot*  [entries  directory  FileFooter]     the tail is written when
+//   the file is sealed segment file   FileHeader  data    entries  directory  FileFooter batches
+//   sorted by bucket and offset slot           SlotHeader  data    entries  SlotTrailer one group
+//   commit
 #pragma once
 
 #include <string>
@@ -25,23 +27,25 @@ struct JournalId {
 std::string ToString(JournalId id);
 Result<JournalId> ParseJournalId(std::string_view text);
 
-/// A part of a bucket's log that lies in one place: whole batches, one behind the other, with dense offsets.
+/// A part of a bucket's log that lies in one place: whole batches, one behind the other, with dense
+/// offsets.
 struct Piece {
   LogOffset base;
   LogOffset end;
   Timestamp max_timestamp;
   uint64_t position = 0;
   uint32_t bytes = 0;
-  /// CRC-32C over those bytes of the batches, in order, that their own CRC does not cover: base offset, length, magic,
-  /// commit timestamp (and leader epoch).
+  /// CRC-32C over those bytes of the batches, in order, that their own CRC does not cover: base
+  /// offset, length, magic, commit timestamp (and leader epoch).
   uint32_t heads_crc = 0;
 };
 
-/// Pieces are cut at this size, so that a position within the log is found by reading no more than this.
+/// Pieces are cut at this size, so that a position within the log is found by reading no more than
+/// this.
 inline constexpr uint32_t kPieceBytes = 64 << 10;
 
-/// Where a piece of which bucket lies. In a slot, positions count from the beginning of the slot's data; in a file's
-/// entries, from the beginning of the file.
+/// Where a piece of which bucket lies. In a slot, positions count from the beginning of the slot's
+/// data; in a file's entries, from the beginning of the file.
 struct IndexEntry {
   TableBucket bucket;
   GroupId group;
@@ -108,12 +112,13 @@ Result<std::vector<IndexEntry>> DecodeSlotIndex(Bytes bytes, const SlotHeader& h
 void AppendIndexEntry(std::string& out, const IndexEntry& entry);
 IndexEntry DecodeIndexEntry(const std::byte* at);
 
-/// The tail of a sealed file: entries, directory and footer. `entries` are sorted by bucket, then offset; `position` is
-/// where the tail begins.
+/// The tail of a sealed file: entries, directory and footer. `entries` are sorted by bucket, then
+/// offset; `position` is where the tail begins.
 std::string EncodeFileTail(const std::vector<IndexEntry>& entries, uint64_t position,
                            std::vector<DirectoryEntry>* directory);
 
-/// The last kFileFooterBytes of a file. Errors: kCorruptData: the file was not sealed, or is damaged.
+/// The last kFileFooterBytes of a file. Errors: kCorruptData: the file was not sealed, or is
+/// damaged.
 Result<FileFooter> DecodeFileFooter(Bytes bytes);
 /// Errors: kCorruptData.
 Result<std::vector<DirectoryEntry>> DecodeDirectory(Bytes bytes, const FileFooter& footer);

@@ -7,8 +7,8 @@
 
 namespace weir {
 
-GroupLog::GroupLog(Config config, RecoveredGroup recovered, EventLoop& loop, BlockingPool& pool, FileSystem& files,
-                   Random& random)
+GroupLog::GroupLog(Config config, RecoveredGroup recovered, EventLoop& loop, BlockingPool& pool,
+                   FileSystem& files, Random& random)
     : config_(std::move(config)),
       loop_(loop),
       pool_(pool),
@@ -33,10 +33,13 @@ GroupLog::GroupLog(Config config, RecoveredGroup recovered, EventLoop& loop, Blo
                                        });
 }
 
-Task<Result<std::unique_ptr<GroupLog>>> GroupLog::Start(Config config, RecoveredGroup recovered, EventLoop& loop,
-                                                        BlockingPool& pool, FileSystem& files, Random& random) {
-  std::unique_ptr<GroupLog> log(new GroupLog(std::move(config), std::move(recovered), loop, pool, files, random));
-  // From here on the new journal is the group's: nothing may be appended before the manifest says so.
+Task<Result<std::unique_ptr<GroupLog>>> GroupLog::Start(Config config, RecoveredGroup recovered,
+                                                        EventLoop& loop, BlockingPool& pool,
+                                                        FileSystem& files, Random& random) {
+  std::unique_ptr<GroupLog> log(
+      new GroupLog(std::move(config), std::move(recovered), loop, pool, files, random));
+  // From here on the new journal is the group's: nothing may be appended before the manifest says
+  // so.
   if (Status written = co_await log->WriteCheckpoint(); !written.ok()) {
     log->is_stopping_ = true;
     co_await log->journal_->Stop();
@@ -51,7 +54,8 @@ Task<void> GroupLog::Stop() {
   co_await background_.Join();
   if (const Status written = co_await WriteCheckpoint(); !written.ok()) {
     // The next start reads the journal instead.
-    LogWarn("log", "cannot write the last checkpoint: group={} reason={}", config_.group, written.error().message);
+    LogWarn("log", "cannot write the last checkpoint: group={} reason={}", config_.group,
+            written.error().message);
   }
 }
 
@@ -83,8 +87,9 @@ void GroupLog::DropBucket(const TableBucket& id) {
   buckets_.erase(found);
 }
 
-Result<LogOffset> GroupLog::Append(const std::shared_ptr<BucketLog>& shared, Buffer batches, const std::vector<LogBatchHeader>& headers,
-                                   Timestamp now, bool needs_sync) {
+Result<LogOffset> GroupLog::Append(const std::shared_ptr<BucketLog>& shared, Buffer batches,
+                                   const std::vector<LogBatchHeader>& headers, Timestamp now,
+                                   bool needs_sync) {
   WEIR_TRY(journal_->health());
   BucketLog& log = *shared;
   const LogOffset base = log.end;
@@ -170,7 +175,8 @@ Task<void> GroupLog::FreeDeadFiles() {
   is_checkpoint_wanted_ = false;
   if (Status written = co_await WriteCheckpoint(); !written.ok()) {
     is_checkpoint_wanted_ = true;
-    LogError("log", "cannot write a checkpoint: group={} reason={}", config_.group, written.error().message);
+    LogError("log", "cannot write a checkpoint: group={} reason={}", config_.group,
+             written.error().message);
     co_return;  // the files stay on the disk; a restart finds and removes them
   }
   auto remove = [&]() -> Status {
@@ -179,7 +185,8 @@ Task<void> GroupLog::FreeDeadFiles() {
   };
   if (dead.empty()) co_return;
   if (const Status removed = co_await pool_.Run(remove); !removed.ok()) {
-    LogWarn("log", "cannot remove a file: group={} reason={}", config_.group, removed.error().message);
+    LogWarn("log", "cannot remove a file: group={} reason={}", config_.group,
+            removed.error().message);
   }
 }
 
@@ -213,7 +220,8 @@ Task<void> GroupLog::CompactFiles() {
     output.nonce = random_.Next();
     for (const size_t i : chosen) inputs.push_back(candidates[i].file);
     const DataFile& first = *inputs.front();
-    output.level = first.header.kind == FileKind::kSegment && inputs.size() > 1 ? first.level + 1 : first.level;
+    output.level = first.header.kind == FileKind::kSegment && inputs.size() > 1 ? first.level + 1
+                                                                                : first.level;
     const auto is_input = [&](const Extent& extent) {
       return std::find(inputs.begin(), inputs.end(), extent.file) != inputs.end();
     };
@@ -226,20 +234,22 @@ Task<void> GroupLog::CompactFiles() {
     auto write = [&] { return WriteSegments(files_, output, ranges); };
     const Result<std::vector<OpenedFile>> written = co_await pool_.Run(write);
     if (!written.ok()) {
-      LogError("log", "cannot rewrite log files, they stay as they are: group={} reason={}", config_.group,
-               written.error().message);
+      LogError("log", "cannot rewrite log files, they stay as they are: group={} reason={}",
+               config_.group, written.error().message);
       co_return;
     }
 
-    // Since then buckets may have been dropped and starts may have moved; what was copied for them is dead.
+    // Since then buckets may have been dropped and starts may have moved; what was copied for them
+    // is dead.
     for (const auto& [id, log] : buckets_) std::erase_if(log->extents, is_input);
     for (const OpenedFile& opened : *written) {
       for (const DirectoryEntry& range : opened.directory) {
         const auto found = buckets_.find(range.bucket);
         if (found == buckets_.end() || range.end <= found->second->start) continue;
         std::vector<Extent>& extents = found->second->extents;
-        const auto place = std::upper_bound(extents.begin(), extents.end(), range.base,
-                                            [](LogOffset base, const Extent& e) { return base < e.range.base; });
+        const auto place =
+            std::upper_bound(extents.begin(), extents.end(), range.base,
+                             [](LogOffset base, const Extent& e) { return base < e.range.base; });
         extents.insert(place, Extent{opened.file, range});
       }
     }
@@ -249,10 +259,12 @@ Task<void> GroupLog::CompactFiles() {
     });
     std::vector<std::shared_ptr<DataFile>> outputs;
     for (const OpenedFile& opened : *written) outputs.push_back(opened.file);
-    sealed_.insert(sealed_.begin() + std::min<ptrdiff_t>(place, static_cast<ptrdiff_t>(sealed_.size())),
-                   outputs.begin(), outputs.end());
+    sealed_.insert(
+        sealed_.begin() + std::min<ptrdiff_t>(place, static_cast<ptrdiff_t>(sealed_.size())),
+        outputs.begin(), outputs.end());
     if (Status saved = co_await WriteCheckpoint(); !saved.ok()) {
-      LogError("log", "cannot write a checkpoint: group={} reason={}", config_.group, saved.error().message);
+      LogError("log", "cannot write a checkpoint: group={} reason={}", config_.group,
+               saved.error().message);
       co_return;
     }
     auto remove = [&]() -> Status {
@@ -260,10 +272,11 @@ Task<void> GroupLog::CompactFiles() {
       return Ok();
     };
     if (const Status removed = co_await pool_.Run(remove); !removed.ok()) {
-      LogWarn("log", "cannot remove a file: group={} reason={}", config_.group, removed.error().message);
+      LogWarn("log", "cannot remove a file: group={} reason={}", config_.group,
+              removed.error().message);
     }
-    LogDebug("log", "rewrote log files: group={} inputs={} outputs={} level={}", config_.group, inputs.size(),
-             outputs.size(), output.level);
+    LogDebug("log", "rewrote log files: group={} inputs={} outputs={} level={}", config_.group,
+             inputs.size(), outputs.size(), output.level);
   }
 }
 
@@ -274,7 +287,8 @@ Task<Status> GroupLog::WriteCheckpoint() {
   manifest.owner = journal_id_;
   manifest.floor = journal_->unsealed_from();
   for (const auto& file : sealed_) manifest.files.push_back({file->name, file->level});
-  manifest.states = fmt::format("groups/{}/{}-{:016x}.states", config_.group, epoch_, random_.Next());
+  manifest.states =
+      fmt::format("groups/{}/{}-{:016x}.states", config_.group, epoch_, random_.Next());
   BucketStates states;
   for (const auto& [id, log] : buckets_) {
     // A bucket that never had a record is known by its table alone.
@@ -285,8 +299,10 @@ Task<Status> GroupLog::WriteCheckpoint() {
 
   auto write = [&]() -> Status {
     WEIR_TRY(files_.MakeDirectories(fmt::format("{}/groups/{}", config_.data_dir, config_.group)));
-    WEIR_TRY(ReplaceFile(files_, config_.data_dir + "/" + manifest.states, EncodeBucketStates(states)));
-    WEIR_TRY(ReplaceFile(files_, ManifestPath(config_.data_dir, config_.group), EncodeManifest(manifest)));
+    WEIR_TRY(
+        ReplaceFile(files_, config_.data_dir + "/" + manifest.states, EncodeBucketStates(states)));
+    WEIR_TRY(ReplaceFile(files_, ManifestPath(config_.data_dir, config_.group),
+                         EncodeManifest(manifest)));
     if (!states_name_.empty()) WEIR_TRY(files_.Remove(config_.data_dir + "/" + states_name_));
     return Ok();
   };

@@ -1,5 +1,6 @@
-// The log of a group of buckets: one journal, the sealed files behind it, and where each bucket's batches lie in them.
-// It owns the files: seals, sorts, trims and frees them, and keeps the manifest true.
+// The log of a group of buckets: one journal, the sealed files behind it, and where each bucket's
+// batches lie in them. It owns the files: seals, sorts, trims and frees them, and keeps the
+// manifest true.
 //
 // Lives on one event loop. Format: docs/formats/journal.md.
 #pragma once
@@ -37,8 +38,9 @@ class GroupLog {
   };
 
   /// Takes what was recovered, raises the epoch and begins a new journal. Errors: kIo, kNoSpace.
-  static Task<Result<std::unique_ptr<GroupLog>>> Start(Config config, RecoveredGroup recovered, EventLoop& loop,
-                                                       BlockingPool& pool, FileSystem& files, Random& random);
+  static Task<Result<std::unique_ptr<GroupLog>>> Start(Config config, RecoveredGroup recovered,
+                                                       EventLoop& loop, BlockingPool& pool,
+                                                       FileSystem& files, Random& random);
 
   /// Seals, writes the last checkpoint and ends. Nothing may be appended any more.
   Task<void> Stop();
@@ -49,13 +51,15 @@ class GroupLog {
   /// All buckets that are known, in order.
   std::vector<TableBucket> buckets() const;
 
-  /// Forgets a bucket; its place on the disk is freed in the background. The listener is not told any more.
+  /// Forgets a bucket; its place on the disk is freed in the background. The listener is not told
+  /// any more.
   void DropBucket(const TableBucket& id);
 
-  /// Stamps `batches` (one or more, whole, checked) with offsets and the commit time, remembers their writers, and puts
-  /// them in line. Returns the first offset. The listener is told the rest.
+  /// Stamps `batches` (one or more, whole, checked) with offsets and the commit time, remembers
+  /// their writers, and puts them in line. Returns the first offset. The listener is told the rest.
   /// Errors: kIo: the journal has failed; nothing changed.
-  Result<LogOffset> Append(const std::shared_ptr<BucketLog>& log, Buffer batches, const std::vector<LogBatchHeader>& headers, Timestamp now,
+  Result<LogOffset> Append(const std::shared_ptr<BucketLog>& log, Buffer batches,
+                           const std::vector<LogBatchHeader>& headers, Timestamp now,
                            bool needs_sync);
 
   /// Whether appends are taken; the error says why not.
@@ -67,14 +71,15 @@ class GroupLog {
   /// Moves the log's start to `start`, which is not behind its end.
   void Trim(BucketLog& log, LogOffset start);
 
-  /// Frees files that nothing needs any more, rewrites those that are mostly dead, merges small ones.
+  /// Frees files that nothing needs any more, rewrites those that are mostly dead, merges small
+  /// ones.
   Task<void> Maintain();
 
   BlockingPool& pool() { return pool_; }
 
  private:
-  GroupLog(Config config, RecoveredGroup recovered, EventLoop& loop, BlockingPool& pool, FileSystem& files,
-           Random& random);
+  GroupLog(Config config, RecoveredGroup recovered, EventLoop& loop, BlockingPool& pool,
+           FileSystem& files, Random& random);
 
   Task<Status> WriteCheckpoint();
   Task<void> FreeDeadFiles();

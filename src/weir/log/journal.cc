@@ -11,7 +11,9 @@ namespace {
 // A slot is closed when it has so many bytes, so that what waits for a slot never waits for long.
 constexpr size_t kSlotBytes = 8 << 20;
 
-std::string JournalDirectory(JournalId id) { return "journals/" + ToString(id); }
+std::string JournalDirectory(JournalId id) {
+  return "journals/" + ToString(id);
+}
 
 // Appends one file's pieces of one bucket to `entries`.
 void CollectEntries(const BucketLog& bucket, const DataFile* file, GroupId group, Epoch epoch,
@@ -23,8 +25,13 @@ void CollectEntries(const BucketLog& bucket, const DataFile* file, GroupId group
 
 }  // namespace
 
-Journal::Journal(Config config, EventLoop& loop, BlockingPool& pool, FileSystem& files, OnSealed on_sealed)
-    : config_(std::move(config)), loop_(loop), pool_(pool), files_(files), on_sealed_(std::move(on_sealed)) {
+Journal::Journal(Config config, EventLoop& loop, BlockingPool& pool, FileSystem& files,
+                 OnSealed on_sealed)
+    : config_(std::move(config)),
+      loop_(loop),
+      pool_(pool),
+      files_(files),
+      on_sealed_(std::move(on_sealed)) {
   loops_.Spawn(WriteLoop());
   loops_.Spawn(SyncLoop());
 }
@@ -97,16 +104,17 @@ Journal::OpenSlot Journal::BuildSlot() {
   OpenSlot slot;
   size_t taken = 0;
   size_t bytes = 0;
-  while (taken < pending_.size() && (taken == 0 || bytes + pending_[taken].batches.size() <= kSlotBytes)) {
+  while (taken < pending_.size() &&
+         (taken == 0 || bytes + pending_[taken].batches.size() <= kSlotBytes)) {
     bytes += pending_[taken++].batches.size();
   }
   const auto end = pending_.begin() + static_cast<ptrdiff_t>(taken);
   slot.appends.assign(std::make_move_iterator(pending_.begin()), std::make_move_iterator(end));
   pending_.erase(pending_.begin(), end);
   // A bucket's batches lie together in their order; whose come first does not matter.
-  std::stable_sort(slot.appends.begin(), slot.appends.end(), [](const PendingAppend& a, const PendingAppend& b) {
-    return a.bucket->id < b.bucket->id;
-  });
+  std::stable_sort(
+      slot.appends.begin(), slot.appends.end(),
+      [](const PendingAppend& a, const PendingAppend& b) { return a.bucket->id < b.bucket->id; });
 
   std::vector<IndexEntry> entries;
   uint64_t position = 0;
@@ -129,8 +137,9 @@ Journal::OpenSlot Journal::BuildSlot() {
     }
   }
   slot.tail = EncodeSlotIndex(next_slot_, entries);
-  slot.head = EncodeSlotHeader({config_.id, next_slot_, durable_below_, static_cast<uint32_t>(position),
-                                static_cast<uint32_t>(entries.size())});
+  slot.head =
+      EncodeSlotHeader({config_.id, next_slot_, durable_below_, static_cast<uint32_t>(position),
+                        static_cast<uint32_t>(entries.size())});
   slot.bytes.front() = AsBytes(slot.head);
   slot.bytes.push_back(AsBytes(slot.tail));
   slot.size = slot.head.size() + position + slot.tail.size();
@@ -179,7 +188,8 @@ void Journal::AfterWrite(OpenSlot& slot) {
   for (SlotPieces& part : slot.index) {
     BucketLog& bucket = *part.bucket;
     if (bucket.is_dropped) continue;
-    if (bucket.tail.empty() || bucket.tail.back().file != file_) buckets_in_file_.push_back(part.bucket);
+    if (bucket.tail.empty() || bucket.tail.back().file != file_)
+      buckets_in_file_.push_back(part.bucket);
     for (Piece piece : part.pieces) {
       piece.position += data_position;
       file_->data_bytes += piece.bytes;
@@ -206,7 +216,8 @@ void Journal::AfterWrite(OpenSlot& slot) {
   if (is_sync_wanted_) WakeSyncer();
 }
 
-// Nothing of `slot` nor of what waits behind it is in the file: its buckets go back to where the file ends.
+// Nothing of `slot` nor of what waits behind it is in the file: its buckets go back to where the
+// file ends.
 void Journal::UndoUnwritten(OpenSlot& slot, const Error& why) {
   LogWarn("log", "appends are refused: group={} reason={}", config_.group, why.message);
   std::vector<PendingAppend> lost = std::move(slot.appends);
@@ -219,16 +230,19 @@ void Journal::UndoUnwritten(OpenSlot& slot, const Error& why) {
     bucket.writers.ForgetFrom(bucket.end);
   }
   for (PendingAppend& append : lost) {
-    if (append.bucket->listener != nullptr) append.bucket->listener->OnLost(append.bucket->written_end, why);
+    if (append.bucket->listener != nullptr)
+      append.bucket->listener->OnLost(append.bucket->written_end, why);
   }
 }
 
 Task<void> Journal::SealFile() {
   std::vector<IndexEntry> entries;
   entries.reserve(pieces_in_file_);
-  std::sort(buckets_in_file_.begin(), buckets_in_file_.end(), [](const auto& a, const auto& b) { return a->id < b->id; });
+  std::sort(buckets_in_file_.begin(), buckets_in_file_.end(),
+            [](const auto& a, const auto& b) { return a->id < b->id; });
   for (const auto& bucket : buckets_in_file_) {
-    if (!bucket->is_dropped) CollectEntries(*bucket, file_.get(), config_.group, config_.epoch, entries);
+    if (!bucket->is_dropped)
+      CollectEntries(*bucket, file_.get(), config_.group, config_.epoch, entries);
   }
   std::vector<DirectoryEntry> directory;
   auto write = [&]() -> Status {
@@ -239,8 +253,10 @@ Task<void> Journal::SealFile() {
     return written;
   };
   if (const Status written = co_await pool_.Run(write); !written.ok()) {
-    // The file goes on without its index, which a restart can make again; sealing is tried with the next slot.
-    LogWarn("log", "cannot seal a journal file: file={} reason={}", file_->name, written.error().message);
+    // The file goes on without its index, which a restart can make again; sealing is tried with the
+    // next slot.
+    LogWarn("log", "cannot seal a journal file: file={} reason={}", file_->name,
+            written.error().message);
     co_return;
   }
   file_->entries_position = position_;
@@ -306,11 +322,13 @@ Task<void> Journal::SyncLoop() {
   }
 }
 
-// After a failed write or sync nobody knows what is on the disk: the kernel may have dropped pages that it could not
-// write, and a later sync would report success. So no append is taken until a restart has read what is really there.
+// After a failed write or sync nobody knows what is on the disk: the kernel may have dropped pages
+// that it could not write, and a later sync would report success. So no append is taken until a
+// restart has read what is really there.
 void Journal::BreakDown(Error why) {
   if (failure_) return;
-  failure_ = Fail(ErrorCode::kIo, "the journal has failed, tables are read-only until the server is restarted: {}",
+  failure_ = Fail(ErrorCode::kIo,
+                  "the journal has failed, tables are read-only until the server is restarted: {}",
                   why.message);
   LogError("log", "journal failed: group={} reason={}", config_.group, why.message);
 }

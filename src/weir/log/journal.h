@@ -1,9 +1,11 @@
-// The journal: a shard's batches of all its buckets, in the order of arrival, made durable by group commit.
+// The journal: a shard's batches of all its buckets, in the order of arrival, made durable by group
+// commit.
 //
-// Two loops work beside each other. The write loop gathers whatever waits into one slot and writes it at the end of the
-// current file; when a file is full it is sealed with an index and the next one begun. The sync loop makes what was
-// written durable, as often as somebody waits for that. So an append that asks only for the page cache never waits for
-// the disk, and all that wait for the disk share one sync.
+// Two loops work beside each other. The write loop gathers whatever waits into one slot and writes
+// it at the end of the current file; when a file is full it is sealed with an index and the next
+// one begun. The sync loop makes what was written durable, as often as somebody waits for that. So
+// an append that asks only for the page cache never waits for the disk, and all that wait for the
+// disk share one sync.
 //
 // Format: docs/formats/journal.md.
 #pragma once
@@ -42,12 +44,14 @@ class Journal {
   };
   using OnSealed = std::function<void(std::shared_ptr<DataFile>)>;
 
-  /// Starts the loops. Files are made when there is something to write. `on_sealed` is told of each file when it is
-  /// written and sealed, not yet durable; the buckets' extents show it by then.
-  Journal(Config config, EventLoop& loop, BlockingPool& pool, FileSystem& files, OnSealed on_sealed);
+  /// Starts the loops. Files are made when there is something to write. `on_sealed` is told of each
+  /// file when it is written and sealed, not yet durable; the buckets' extents show it by then.
+  Journal(Config config, EventLoop& loop, BlockingPool& pool, FileSystem& files,
+          OnSealed on_sealed);
 
   /// Puts an append in line. Its bucket's listener is told the rest.
-  /// Errors: kIo if the journal has failed; it then takes no more until the server is started again.
+  /// Errors: kIo if the journal has failed; it then takes no more until the server is started
+  /// again.
   Status Append(PendingAppend append);
 
   /// Whether appends are taken. The error says why not.
@@ -62,7 +66,8 @@ class Journal {
   /// The first slot that is not in a sealed file.
   Slot unsealed_from() const { return file_ ? file_->header.first_slot : next_slot_; }
 
-  /// Writes and syncs what waits, seals the file and ends the loops. Append must not be called any more.
+  /// Writes and syncs what waits, seals the file and ends the loops. Append must not be called any
+  /// more.
   Task<void> Stop();
 
  private:

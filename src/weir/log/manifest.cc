@@ -35,11 +35,14 @@ std::string EncodeManifest(const Manifest& manifest) {
 }
 
 Result<Manifest> DecodeManifest(std::string_view text) {
-  const auto corrupt = [](const char* what) { return Fail(ErrorCode::kCorruptData, "manifest {}", what); };
+  const auto corrupt = [](const char* what) {
+    return Fail(ErrorCode::kCorruptData, "manifest {}", what);
+  };
   const size_t end = text.rfind("\ncrc32c ");
   if (end == std::string_view::npos) return corrupt("has no checksum");
   const std::string_view body = text.substr(0, end);
-  if (text.substr(end) != fmt::format("\ncrc32c {:08x}\n", Crc32c(AsBytes(body)))) return corrupt("checksum differs");
+  if (text.substr(end) != fmt::format("\ncrc32c {:08x}\n", Crc32c(AsBytes(body))))
+    return corrupt("checksum differs");
   try {
     const auto json = nlohmann::json::parse(body);
     if (json.at("format").get<int>() > kManifestFormat) {
@@ -67,7 +70,8 @@ std::string EncodeBucketStates(const BucketStates& states) {
   for (const auto& [bucket, state] : states) {
     AppendVarint(out, static_cast<uint64_t>(bucket.table_id.value));
     // 0: no partition, since ids count from 0.
-    AppendVarint(out, bucket.partition_id ? static_cast<uint64_t>(bucket.partition_id->value) + 1 : 0);
+    AppendVarint(out,
+                 bucket.partition_id ? static_cast<uint64_t>(bucket.partition_id->value) + 1 : 0);
     AppendVarint(out, static_cast<uint64_t>(bucket.bucket_id));
     AppendVarint(out, static_cast<uint64_t>(state.start.value));
     AppendVarint(out, static_cast<uint64_t>(state.max_timestamp.value + 1));
@@ -79,10 +83,14 @@ std::string EncodeBucketStates(const BucketStates& states) {
 }
 
 Result<BucketStates> DecodeBucketStates(std::string_view text) {
-  const auto corrupt = [](const char* what) { return Fail(ErrorCode::kCorruptData, "bucket states {}", what); };
-  if (text.size() < kStatesMagic.size() + 4 || !text.starts_with(kStatesMagic)) return corrupt("are cut short");
+  const auto corrupt = [](const char* what) {
+    return Fail(ErrorCode::kCorruptData, "bucket states {}", what);
+  };
+  if (text.size() < kStatesMagic.size() + 4 || !text.starts_with(kStatesMagic))
+    return corrupt("are cut short");
   const Bytes covered = AsBytes(text).first(text.size() - 4);
-  if (LoadLittle<uint32_t>(covered.data() + covered.size()) != Crc32c(covered)) return corrupt("checksum differs");
+  if (LoadLittle<uint32_t>(covered.data() + covered.size()) != Crc32c(covered))
+    return corrupt("checksum differs");
   Bytes rest = covered.subspan(kStatesMagic.size());
   BucketStates states;
   const auto count = TakeVarint(rest);
@@ -90,8 +98,10 @@ Result<BucketStates> DecodeBucketStates(std::string_view text) {
   for (uint64_t i = 0; i < *count; ++i) {
     const auto table = TakeVarint(rest), partition = TakeVarint(rest), bucket = TakeVarint(rest);
     const auto start = TakeVarint(rest), max_timestamp = TakeVarint(rest);
-    if (!table || !partition || !bucket || !start || !max_timestamp) return corrupt("make no sense");
-    TableBucket id{TableId(static_cast<int64_t>(*table)), std::nullopt, static_cast<int32_t>(*bucket)};
+    if (!table || !partition || !bucket || !start || !max_timestamp)
+      return corrupt("make no sense");
+    TableBucket id{TableId(static_cast<int64_t>(*table)), std::nullopt,
+                   static_cast<int32_t>(*bucket)};
     if (*partition > 0) id.partition_id = PartitionId(static_cast<int64_t>(*partition) - 1);
     BucketState state;
     state.start = LogOffset(static_cast<int64_t>(*start));

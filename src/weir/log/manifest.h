@@ -1,5 +1,6 @@
-// The manifest of a group: who owns it, which files its log consists of, and from which slot of the owner's journal on
-// more may be found. It is a checkpoint of what the files say themselves. Format: docs/formats/journal.md.
+// The manifest of a group: who owns it, which files its log consists of, and from which slot of the
+// owner's journal on more may be found. It is a checkpoint of what the files say themselves.
+// Format: docs/formats/journal.md.
 #pragma once
 
 #include <map>

@@ -10,8 +10,8 @@ namespace weir {
 
 class PieceBuilder {
  public:
-  /// Adds a batch that lies at `position`; `batch` shows at least its header. It begins a new piece if it does not lie
-  /// right behind the last one or the last piece is full.
+  /// Adds a batch that lies at `position`; `batch` shows at least its header. It begins a new piece
+  /// if it does not lie right behind the last one or the last piece is full.
   void Add(const LogBatchHeader& header, Bytes batch, uint64_t position);
 
   const std::vector<Piece>& pieces() const { return pieces_; }

@@ -25,7 +25,8 @@ BucketLog& BucketOf(RecoveredGroup& group, const TableBucket& id) {
 
 void AddFile(RecoveredGroup& group, const std::shared_ptr<DataFile>& file,
              const std::vector<DirectoryEntry>& directory) {
-  for (const DirectoryEntry& range : directory) BucketOf(group, range.bucket).extents.push_back({file, range});
+  for (const DirectoryEntry& range : directory)
+    BucketOf(group, range.bucket).extents.push_back({file, range});
   group.files.push_back(file);
 }
 
@@ -37,7 +38,8 @@ class JournalFileWalk {
   uint64_t position() const { return position_; }
   const std::vector<IndexEntry>& entries() const { return entries_; }
 
-  /// Reads one slot; false at the end, or where there is none. Errors: kIo, kCorruptData: the slot is damaged.
+  /// Reads one slot; false at the end, or where there is none. Errors: kIo, kCorruptData: the slot
+  /// is damaged.
   Result<bool> Next(Slot expected, RecoveredGroup& group) {
     if (position_ + kSlotHeaderBytes > end_) return false;
     std::byte head[kSlotHeaderBytes];
@@ -47,15 +49,16 @@ class JournalFileWalk {
     if (header.journal != file_.header.journal || header.slot != expected) {
       return Fail(ErrorCode::kCorruptData, "another slot is expected: slot={}", expected);
     }
-    const uint64_t size = uint64_t{header.data_bytes} + uint64_t{header.entry_count} * kIndexEntryBytes +
-                          kSlotTrailerBytes;
+    const uint64_t size = uint64_t{header.data_bytes} +
+                          uint64_t{header.entry_count} * kIndexEntryBytes + kSlotTrailerBytes;
     if (size > end_ - position_ - kSlotHeaderBytes) {
       return Fail(ErrorCode::kCorruptData, "slot is cut short: slot={}", expected);
     }
     Buffer body = Buffer::Allocate(size);
     WEIR_TRY(file_.file->ReadAt(position_ + kSlotHeaderBytes, body.mutable_bytes()));
     const Bytes data = body.bytes().first(header.data_bytes);
-    WEIR_ASSIGN(std::vector<IndexEntry> entries, DecodeSlotIndex(body.bytes().subspan(header.data_bytes), header));
+    WEIR_ASSIGN(std::vector<IndexEntry> entries,
+                DecodeSlotIndex(body.bytes().subspan(header.data_bytes), header));
     for (const IndexEntry& entry : entries) WEIR_TRY(CheckPiece(entry, data));
     for (IndexEntry& entry : entries) {
       if (entry.group != group.manifest.group || entry.epoch != group.manifest.epoch) continue;
@@ -81,7 +84,8 @@ class JournalFileWalk {
     }
     if (found.pieces().size() != 1 || found.pieces()[0].heads_crc != told.heads_crc ||
         found.pieces()[0].base != told.base || found.pieces()[0].end != told.end) {
-      return Fail(ErrorCode::kCorruptData, "batches differ from their index: bucket={}", entry.bucket);
+      return Fail(ErrorCode::kCorruptData, "batches differ from their index: bucket={}",
+                  entry.bucket);
     }
     return Ok();
   }
@@ -89,11 +93,13 @@ class JournalFileWalk {
   static void Replay(RecoveredGroup& group, const IndexEntry& entry, Bytes data) {
     BucketLog& bucket = BucketOf(group, entry.bucket);
     bucket.max_timestamp = std::max(bucket.max_timestamp, entry.piece.max_timestamp);
-    for (LogBatchReader reader(data.subspan(entry.piece.position, entry.piece.bytes)); !reader.at_end();) {
+    for (LogBatchReader reader(data.subspan(entry.piece.position, entry.piece.bytes));
+         !reader.at_end();) {
       const Result<LogBatchView> batch = reader.Next();
       const LogBatchHeader& header = batch->header;
       if (header.writer_id == kNoWriterId) continue;
-      bucket.writers.Record(header.writer_id, {header.batch_sequence, header.base_offset, header.end_offset()},
+      bucket.writers.Record(header.writer_id,
+                            {header.batch_sequence, header.base_offset, header.end_offset()},
                             header.commit_timestamp);
     }
   }
@@ -104,21 +110,23 @@ class JournalFileWalk {
   std::vector<IndexEntry> entries_;
 };
 
-/// Whether behind `position` there is a slot of this journal that was written when `slot` was known to be durable. Then
-/// the slot that cannot be read is damaged, and no torn tail.
+/// Whether behind `position` there is a slot of this journal that was written when `slot` was known
+/// to be durable. Then the slot that cannot be read is damaged, and no torn tail.
 Result<bool> IsKnownDurable(const DataFile& file, uint64_t position, uint64_t end, Slot slot) {
   constexpr size_t kWindow = 4 << 20;
   Buffer window = Buffer::Allocate(kWindow);
   while (position + kSlotHeaderBytes <= end) {
     const size_t wanted = std::min<uint64_t>(kWindow, end - position);
-    WEIR_ASSIGN(const size_t read, file.file->ReadAt(position, window.mutable_bytes().first(wanted)));
+    WEIR_ASSIGN(const size_t read,
+                file.file->ReadAt(position, window.mutable_bytes().first(wanted)));
     if (read < kSlotHeaderBytes) return false;
     const Bytes bytes = window.bytes().first(read);
     const uint32_t magic = 0x544f4c53;
     for (size_t i = 0; i + kSlotHeaderBytes <= read; ++i) {
       if (LoadLittle<uint32_t>(bytes.data() + i) != magic) continue;
       const Result<SlotHeader> header = DecodeSlotHeader(bytes.subspan(i));
-      if (header.ok() && header->journal == file.header.journal && header->durable_below > slot) return true;
+      if (header.ok() && header->journal == file.header.journal && header->durable_below > slot)
+        return true;
     }
     if (read < wanted || wanted < kWindow) return false;
     position += read - (kSlotHeaderBytes - 1);
@@ -160,15 +168,18 @@ Status WalkOwnersJournal(FileSystem& files, const std::string& data_dir, Recover
     const Result<FileHeader> header = DecodeFileHeader(head);
     if (!header.ok() && header.error().code == ErrorCode::kUnsupported) return header.error();
     if (header.ok() && header->first_slot < manifest.floor) continue;  // one of `files`
-    // Behind a torn tail nothing was acknowledged. The same holds for a file that died before its header was whole.
+    // Behind a torn tail nothing was acknowledged. The same holds for a file that died before its
+    // header was whole.
     if (is_at_end || !header.ok() || header->first_slot != next) {
       is_at_end = true;
       if (header.ok() && header->first_slot > next) {
         WEIR_ASSIGN(const bool is_damage, IsKnownDurable(*file, kFileHeaderBytes, size, next));
         if (is_damage) {
           return Fail(ErrorCode::kCorruptData,
-                      "a journal file is missing or damaged: slot {} was durable and is not in {}; restore the file from a "
-                      "backup", next, journal.directory);
+                      "a journal file is missing or damaged: slot {} was durable and is not in {}; "
+                      "restore the file from a "
+                      "backup",
+                      next, journal.directory);
         }
       }
       group.cut_bytes += size;
@@ -199,8 +210,10 @@ Status WalkOwnersJournal(FileSystem& files, const std::string& data_dir, Recover
       WEIR_ASSIGN(const bool is_damage, IsKnownDurable(*file, walk.position(), size, next));
       if (is_damage || was_sealed) {
         return Fail(ErrorCode::kCorruptData,
-                    "a journal file is damaged: file={} position={} slot={} reason={}; restore the file from a backup",
-                    path, walk.position(), next, more.ok() ? "slot is cut short" : more.error().message);
+                    "a journal file is damaged: file={} position={} slot={} reason={}; restore the "
+                    "file from a backup",
+                    path, walk.position(), next,
+                    more.ok() ? "slot is cut short" : more.error().message);
       }
       is_at_end = true;
       group.cut_bytes += size - walk.position();
@@ -212,9 +225,9 @@ Status WalkOwnersJournal(FileSystem& files, const std::string& data_dir, Recover
     }
     if (!was_sealed) {
       std::vector<IndexEntry> entries = walk.entries();
-      std::stable_sort(entries.begin(), entries.end(), [](const IndexEntry& a, const IndexEntry& b) {
-        return a.bucket < b.bucket;
-      });
+      std::stable_sort(
+          entries.begin(), entries.end(),
+          [](const IndexEntry& a, const IndexEntry& b) { return a.bucket < b.bucket; });
       std::vector<DirectoryEntry> directory;
       const std::string tail = EncodeFileTail(entries, walk.position(), &directory);
       const Bytes bytes = AsBytes(tail);
@@ -239,8 +252,10 @@ Status AssembleBuckets(RecoveredGroup& group) {
       if (extent.range.end <= bucket->start) continue;
       if (extent.range.base > end || (extent.range.base < end && end != bucket->start)) {
         return Fail(ErrorCode::kCorruptData,
-                    "the log has a hole or an overlap: bucket={} expected={} found={} file={}; restore the data directory "
-                    "from a backup", id, end, extent.range.base, extent.file->name);
+                    "the log has a hole or an overlap: bucket={} expected={} found={} file={}; "
+                    "restore the data directory "
+                    "from a backup",
+                    id, end, extent.range.base, extent.file->name);
       }
       end = extent.range.end;
     }
@@ -270,7 +285,8 @@ void RemoveLeftovers(FileSystem& files, const std::string& data_dir, const Recov
 
 }  // namespace
 
-Result<RecoveredGroup> RecoverGroup(FileSystem& files, const std::string& data_dir, GroupId group_id) {
+Result<RecoveredGroup> RecoverGroup(FileSystem& files, const std::string& data_dir,
+                                    GroupId group_id) {
   RecoveredGroup group;
   group.manifest.group = group_id;
   const std::string path = ManifestPath(data_dir, group_id);
@@ -284,10 +300,12 @@ Result<RecoveredGroup> RecoverGroup(FileSystem& files, const std::string& data_d
     group.manifest = *std::move(manifest);
   }
   if (!group.manifest.states.empty()) {
-    WEIR_ASSIGN(const std::string bytes, ReadWholeFile(files, data_dir + "/" + group.manifest.states, kStatesBytesMax));
+    WEIR_ASSIGN(const std::string bytes,
+                ReadWholeFile(files, data_dir + "/" + group.manifest.states, kStatesBytesMax));
     auto states = DecodeBucketStates(bytes);
     if (!states.ok()) {
-      states.error().message += fmt::format(": file={}; restore it from a backup", group.manifest.states);
+      states.error().message +=
+          fmt::format(": file={}; restore it from a backup", group.manifest.states);
       return std::move(states).error();
     }
     for (auto& [id, state] : *states) {
@@ -308,7 +326,8 @@ Result<RecoveredGroup> RecoverGroup(FileSystem& files, const std::string& data_d
   return group;
 }
 
-void RemoveUnnamedJournals(FileSystem& files, const std::string& data_dir, const std::set<std::string>& named) {
+void RemoveUnnamedJournals(FileSystem& files, const std::string& data_dir,
+                           const std::set<std::string>& named) {
   const auto warn = [](const Status& status) {
     if (!status.ok()) LogWarn("log", "{}", status.error().message);
   };

@@ -24,15 +24,18 @@ struct RecoveredGroup {
   uint64_t cut_bytes = 0;
 };
 
-/// Reads the manifest and the files that it names (their directories only), then walks the owner's journal from the
-/// floor to its end: checks every batch, cuts a torn tail and seals the file that was open. Files that nothing names any
-/// more are removed. Blocks.
+/// Reads the manifest and the files that it names (their directories only), then walks the owner's
+/// journal from the floor to its end: checks every batch, cuts a torn tail and seals the file that
+/// was open. Files that nothing names any more are removed. Blocks.
 ///
-/// Errors: kCorruptData: a file is damaged where it was known to be durable; nothing was changed. kIo. kUnsupported.
+/// Errors: kCorruptData: a file is damaged where it was known to be durable; nothing was changed.
+/// kIo. kUnsupported.
 Result<RecoveredGroup> RecoverGroup(FileSystem& files, const std::string& data_dir, GroupId group);
 
-/// Removes journal files that no group names any more, and empty journal directories: a process died between giving a
-/// file up and removing it. `named` has the names of all groups' files. Blocks. Failures are only logged.
-void RemoveUnnamedJournals(FileSystem& files, const std::string& data_dir, const std::set<std::string>& named);
+/// Removes journal files that no group names any more, and empty journal directories: a process
+/// died between giving a file up and removing it. `named` has the names of all groups' files.
+/// Blocks. Failures are only logged.
+void RemoveUnnamedJournals(FileSystem& files, const std::string& data_dir,
+                           const std::set<std::string>& named);
 
 }  // namespace weir

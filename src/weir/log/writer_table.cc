@@ -19,9 +19,9 @@ void WriterTable::Record(WriterId writer, AppendedBatch batch, Timestamp time) {
   state.recent.push_back(batch);
   state.last_time = time;
   if (is_new && writers_.size() > kWritersMax) {
-    const auto oldest = std::min_element(writers_.begin(), writers_.end(), [&](const auto& a, const auto& b) {
-      return a.second.last_time < b.second.last_time;
-    });
+    const auto oldest = std::min_element(
+        writers_.begin(), writers_.end(),
+        [&](const auto& a, const auto& b) { return a.second.last_time < b.second.last_time; });
     if (oldest != place) writers_.erase(oldest);
   }
 }
@@ -35,7 +35,9 @@ void WriterTable::ForgetFrom(LogOffset end) {
 }
 
 void WriterTable::ForgetIdle(Timestamp now, int64_t idle_max_ms) {
-  std::erase_if(writers_, [&](const auto& item) { return now.value - item.second.last_time.value > idle_max_ms; });
+  std::erase_if(writers_, [&](const auto& item) {
+    return now.value - item.second.last_time.value > idle_max_ms;
+  });
 }
 
 void WriterTable::EncodeTo(std::string& out) const {
@@ -76,7 +78,8 @@ Result<WriterTable> WriterTable::DecodeFrom(Bytes& bytes) {
     is_whole = is_whole && !state.recent.empty() && state.recent.size() <= kRecentBatches;
     if (is_whole) table.writers_.insert_or_assign(writer, std::move(state));
   }
-  if (!is_whole) return Fail(ErrorCode::kCorruptData, "writer table is cut short or makes no sense");
+  if (!is_whole)
+    return Fail(ErrorCode::kCorruptData, "writer table is cut short or makes no sense");
   return table;
 }
 

@@ -27,16 +27,18 @@ struct WriterState {
 
 class WriterTable {
  public:
-  /// As many as a writer has in flight, twice: when a full disk undoes the five that are under way, the five before them
-  /// are still known.
+  /// As many as a writer has in flight, twice: when a full disk undoes the five that are under way,
+  /// the five before them are still known.
   static constexpr size_t kRecentBatches = 10;
-  /// A bucket knows no more writers than this; the one that is silent for longest is forgotten first.
+  /// A bucket knows no more writers than this; the one that is silent for longest is forgotten
+  /// first.
   static constexpr size_t kWritersMax = 4096;
 
   /// State of a writer, or null if it is not known.
   const WriterState* Find(WriterId writer) const;
 
-  /// Remembers a batch that was appended. One that is known already, or is older than what is known, changes nothing.
+  /// Remembers a batch that was appended. One that is known already, or is older than what is
+  /// known, changes nothing.
   void Record(WriterId writer, AppendedBatch batch, Timestamp time);
 
   /// Forgets the batches from `end` on: they did not become part of the log.
