@@ -144,6 +144,26 @@ TEST(ArrowMessage, RefusesOtherMessages) {
   EXPECT_EQ(CodeOf(DecodeArrowMessage(bytes.first(head_bytes))), ErrorCode::kCorruptBatch);
 }
 
+TEST(ArrowMessage, PassesOverCustomMetadataUpToABound) {
+  arrow::Int32Builder builder;
+  ASSERT_TRUE(builder.AppendValues({1, 2, 3}).ok());
+  const auto schema = arrow::schema({arrow::field("a", arrow::int32())});
+  const auto batch = arrow::RecordBatch::Make(schema, 3, {builder.Finish().ValueOrDie()});
+  for (const auto& [entries, is_accepted] : {std::pair(5, true), std::pair(1000, false)}) {
+    std::vector<std::string> keys(entries, "key");
+    std::vector<std::string> values(entries, "value");
+    arrow::ipc::IpcPayload payload;
+    ASSERT_TRUE(arrow::ipc::GetRecordBatchPayload(*batch, arrow::key_value_metadata(keys, values),
+                                                  arrow::ipc::IpcWriteOptions::Defaults(), &payload)
+                    .ok());
+    std::string head(kArrowPrefixBytes, '\xff');
+    head += payload.metadata->ToString();
+    StoreLittle(reinterpret_cast<std::byte*>(head.data()) + 4,
+                static_cast<uint32_t>(payload.metadata->size()));
+    EXPECT_EQ(DecodeArrowMessage(AsBytes(head)).ok(), is_accepted) << entries;
+  }
+}
+
 TEST(ArrowMessage, RefusesWhatIsCutShort) {
   const std::string head = EncodeArrowMessage(SmallMessage());
   for (size_t size = 0; size < head.size(); ++size) {

@@ -13,8 +13,8 @@ constexpr size_t kLengthAt = 8;
 constexpr size_t kMagicAt = 12;
 constexpr size_t kTimestampAt = 13;
 constexpr size_t kLeaderEpochAt = 21;
-// The checksum follows, or stands here where there is no leader epoch. The fields behind it lie the same way in every
-// magic; their positions are counted from where it ends.
+// The checksum follows, or stands here where there is no leader epoch. The fields behind it lie the
+// same way in every magic; their positions are counted from where it ends.
 constexpr size_t kSchemaId = 0;
 constexpr size_t kAttributes = 2;
 constexpr size_t kLastOffsetDelta = 3;

@@ -187,6 +187,20 @@ TEST(Projection, CopiesOneRangeForNeighbours) {
   EXPECT_EQ(Project(source.bytes(), {0, 2}, kThreeColumns, 3).value().ranges.size(), 2u);
 }
 
+// docs/formats/log_batch.md
+TEST(Projection, MakesTheExampleOfTheFormatPage) {
+  const json vector = LoadVectors("log_batches.json").at(1);
+  const auto source = HexOf(vector, "batch_hex");
+  const ProjectedBatch projected = Project(source, {1}, TypesOf(vector.at("schema")), 2).value();
+  EXPECT_THAT(projected.ranges, ElementsAre(ByteRange{280, 32}));
+  EXPECT_EQ(projected.head.size(), 216u);
+  EXPECT_EQ(
+      AsText(projected.head.bytes().first(56)),
+      AsText(FromHex("0000000000000000ec000000000000000000000000"
+                     "12de3db6010001020000002a000000000000000500000003000000ffffffffa0000000")));
+  EXPECT_TRUE(projected.tail.empty());
+}
+
 TEST(Projection, NeedsOnlyTheHeadOfABatch) {
   for (const json& vector : LoadVectors("projection.json")) {
     SCOPED_TRACE(vector.at("name").get<std::string>());
