@@ -1,5 +1,6 @@
-// Runs a fuzz target over every file of the given folders, so that each compiler and sanitizer replays the corpus as a
-// test. With libFuzzer (-DWEIR_FUZZ=ON) its own main takes this one's place.
+// Runs a fuzz target over every file of the given folders, so that each compiler and sanitizer
+// replays the corpus as a test. With libFuzzer (-DWEIR_FUZZ=ON) its own main takes this one's
+// place.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -17,7 +18,8 @@ namespace {
 int ReplayFolder(const std::filesystem::path& folder) {
   std::error_code error;
   int count = 0;
-  for (std::filesystem::directory_iterator file(folder, error), end; !error && file != end; file.increment(error)) {
+  for (std::filesystem::directory_iterator file(folder, error), end; !error && file != end;
+       file.increment(error)) {
     if (!file->is_regular_file()) continue;
     std::ifstream stream(file->path(), std::ios::binary);
     const std::string input{std::istreambuf_iterator<char>(stream), {}};
