@@ -8,6 +8,7 @@
 
 #include "weir/app/config.h"
 #include "weir/app/serve.h"
+#include "weir/load/command.h"
 #include "weir/runtime/real_world.h"
 
 namespace weir {
@@ -64,8 +65,10 @@ int Run(int argc, char** argv) {
   app.require_subcommand(1);
   ServeFlags flags;
   AddServe(app, flags);
+  load::BenchOptions bench_options;
+  const CLI::App* const bench = load::AddBenchCommand(app, bench_options);
   CLI11_PARSE(app, argc, argv);
-  const Status status = RunServe(flags);
+  const Status status = bench->parsed() ? load::RunBench(bench_options) : RunServe(flags);
   if (status.ok()) return 0;
   fmt::print(stderr, "weir: {}\n", status.error().message);
   return 1;
