@@ -27,6 +27,7 @@ class Weir:
         self.prefix = prefix                 # a command that runs the server, such as prlimit
         self.process: subprocess.Popen | None = None
         self.log = self.data_dir.parent / f"{self.data_dir.name}.log"
+        self.config = self.data_dir.parent / f"{self.data_dir.name}.toml"
         self.started_in = 0.0
 
     @property
@@ -36,9 +37,8 @@ class Weir:
     def command(self) -> list[str]:
         command = [*self.prefix, str(BINARY), "serve", "--data-dir", str(self.data_dir), "--listen-fluss", self.bootstrap]
         if self.settings:
-            config = self.data_dir.parent / f"{self.data_dir.name}.toml"
-            config.write_text(self.settings)
-            command += ["--config", str(config)]
+            self.config.write_text(self.settings)
+            command += ["--config", str(self.config)]
         return command
 
     def start(self, timeout: float = 20.0) -> "Weir":
@@ -91,6 +91,14 @@ class Weir:
         self.process.stdout.close()
         self.process = None
         return status
+
+    def start_and_kill(self, delay: float) -> None:
+        """kill -9 in the middle of the start."""
+        with self.log.open("ab") as log:
+            starting = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)
+        time.sleep(delay)
+        starting.kill()
+        starting.wait()
 
     def restart(self) -> "Weir":
         self.kill()
