@@ -72,7 +72,6 @@ HOMES = {
     r"date/": ("catalog",),
     r"spdlog/": ("base",),
     r"toml\+\+/|CLI/": ("app",),
-    r"nlohmann/": ("record", "log", "catalog", "server"),
     r"arrow/": (),                    # in tests only, to read what Weir writes
 }
 

@@ -29,6 +29,8 @@ test_packages=(clang-19 clang-format-19 clang-tidy-19 git libclang-rt-19-dev lld
 arrow_requirement="pyarrow==26.0.1 --hash=sha256:39cb0f2418282c24bea6ceda77b03e5a8f0a5766b63a8bf194d4e2a2c423548c"
 arrow_library=third_party/pyarrow/libarrow.so.2600
 
+as_root=()
+
 say() { echo "setup: $*"; }
 die() {
   echo "setup: $*" >&2
@@ -53,18 +55,29 @@ install_packages() {
     dpkg-query -W -f '${db:Status-Status}\n' "$name" 2>/dev/null | grep -qx installed || missing+=("$name")
   done
   [ ${#missing[@]} -eq 0 ] && return
-  local as_root=()
   if [ "$(id -u)" -ne 0 ]; then
     command -v sudo >/dev/null || die "these packages are missing and need root: run as root: apt-get install ${missing[*]}"
     as_root=(sudo)
   fi
   say "installing ${#missing[@]} Debian packages: ${missing[*]}"
-  local log=.cache/apt.log
   mkdir -p .cache
-  "${as_root[@]}" apt-get update -q > "$log" 2>&1 ||
-    die "apt-get update failed: $(tail -n 1 "$log"). See $log, check the network and /etc/apt/sources.list, and run this again"
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}" >> "$log" 2>&1 ||
-    die "apt-get install failed: $(tail -n 1 "$log"). See $log; the packages are those of Debian 12 (bookworm)"
+  apt_get update || die "apt-get update failed: $(tail -n 1 .cache/apt.log). See .cache/apt.log, check the network and /etc/apt/sources.list, and run this again"
+  apt_get install -y --no-install-recommends "${missing[@]}" ||
+    die "apt-get install failed: $(tail -n 1 .cache/apt.log). See .cache/apt.log; the packages are those of Debian 12 (bookworm)"
+}
+
+# Tells every 20 s how far it is.
+apt_get() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q "$@" > .cache/apt.log 2>&1 < /dev/null &
+  local job=$! told=$SECONDS
+  while kill -0 $job 2>/dev/null; do
+    sleep 0.2
+    if [ $((SECONDS - told)) -ge 20 ]; then
+      told=$SECONDS
+      say "  $(tail -n 1 .cache/apt.log | cut -c1-100)"
+    fi
+  done
+  wait $job
 }
 
 pip() { .venv/bin/python -m pip --disable-pip-version-check --quiet "$@"; }
@@ -83,7 +96,6 @@ fetch_arrow() {
   say "fetching Arrow C++ (55 MB)"
   local work
   work=$(mktemp -d)
-
   echo "$arrow_requirement" > "$work/requirement"
   pip download --no-deps --require-hashes --only-binary=:all: --platform manylinux_2_28_x86_64 --python-version 311 \
     --implementation cp --abi cp311 --dest "$work" --requirement "$work/requirement" ||
