@@ -75,7 +75,7 @@ class FixedClock final : public Clock {
 class FakeNode final : public Node {
  public:
   explicit FakeNode(EventLoop& loop) : loop_(loop) {
-    Apply(catalog_.PlanDefaultDatabase(now()));
+    WEIR_CHECK(Apply(catalog_.PlanDefaultDatabase(now())).ok());
   }
 
   /// What appends answer, in their order; the last of them goes on answering. Empty: the number of the append.
