@@ -11,7 +11,8 @@
 
 namespace weir {
 
-/// Is told what becomes of a bucket's appends, on the group's loop and in the order of offsets.
+/// Is told what becomes of a bucket's appends, on the group's loop and in the order of offsets. It
+/// may call the group's log, and also drop the bucket.
 class BucketLogListener {
  public:
   virtual ~BucketLogListener() = default;
@@ -19,7 +20,8 @@ class BucketLogListener {
   virtual void OnWritten(LogOffset end) = 0;
   /// Everything below `end` is as durable as its appends asked.
   virtual void OnCommitted(LogOffset end) = 0;
-  /// Appends from `from` on did not become durable and may not be acknowledged.
+  /// Appends that end behind `from` may not be acknowledged. kNoSpace: they are undone, and the
+  /// same batches may be appended again. kIo: what a restart finds of them is unknown.
   virtual void OnLost(LogOffset from, const Error& why) = 0;
 };
 
@@ -36,11 +38,15 @@ struct TailPiece {
 };
 
 /// Lives on the group's loop. Extents and tail together cover [start, written_end) without a hole;
-/// extents that end at or below `start` are dead and wait for their file to be freed.
+/// the first of them may begin below `start`.
 struct BucketLog {
   TableBucket id;
   LogOffset start;
   LogOffset written_end;
+  /// What the listener was told last: all below is as durable as its appends asked.
+  LogOffset committed_end;
+  /// End of the last written append that asks for a sync.
+  LogOffset sync_end;
   /// Next to be given to an append; above written_end while appends are under way.
   LogOffset end;
   /// Commit times never go back, since offsets are looked up by time.

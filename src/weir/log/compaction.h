@@ -2,6 +2,7 @@
 // (blocking).
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,10 +56,13 @@ struct CompactionOutput {
   uint64_t nonce = 0;
   /// A segment is ended at this size.
   uint64_t segment_bytes = 256ull << 20;
+  /// Ends the work when it becomes true; may be null.
+  const std::atomic<bool>* is_cancelled = nullptr;
 };
 
 /// Copies `ranges` (sorted by bucket, then offset) into new segments, checking every batch. Durable
-/// when it returns. Blocks. Errors: kIo, kNoSpace, kCorruptData: nothing is left behind.
+/// when it returns. Blocks. Errors: kIo, kNoSpace, kCorruptData, kCancelled: nothing is left
+/// behind.
 Result<std::vector<OpenedFile>> WriteSegments(FileSystem& files, const CompactionOutput& output,
                                               const std::vector<LiveRange>& ranges);
 

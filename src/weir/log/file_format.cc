@@ -1,5 +1,8 @@
 #include "weir/log/file_format.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "weir/base/crc32c.h"
 
 namespace weir {
@@ -54,10 +57,6 @@ TableBucket TakeBucket(Reader& reader) {
   if (partition >= 0) bucket.partition_id = PartitionId(partition);
   bucket.bucket_id = reader.Take<int32_t>();
   return bucket;
-}
-
-bool IsSane(const Piece& piece) {
-  return piece.base.value >= 0 && piece.end > piece.base && piece.bytes > 0;
 }
 
 // A block of fixed size whose last four bytes are the checksum of the rest.
@@ -142,8 +141,12 @@ std::string EncodeSlotHeader(const SlotHeader& header) {
   return WithCrc(std::move(out), kSlotHeaderBytes);
 }
 
+bool MayBeSlotHeader(Bytes bytes) {
+  return LoadLittle<uint32_t>(bytes.data()) == kSlotMagic;
+}
+
 Result<SlotHeader> DecodeSlotHeader(Bytes bytes) {
-  if (bytes.size() < kSlotHeaderBytes || LoadLittle<uint32_t>(bytes.data()) != kSlotMagic ||
+  if (bytes.size() < kSlotHeaderBytes || !MayBeSlotHeader(bytes) ||
       !HasCrc(bytes.first(kSlotHeaderBytes))) {
     return Fail(ErrorCode::kCorruptData, "not a slot header");
   }
@@ -159,7 +162,7 @@ Result<SlotHeader> DecodeSlotHeader(Bytes bytes) {
 }
 
 void AppendIndexEntry(std::string& out, const IndexEntry& entry) {
-  const size_t end = out.size() + kIndexEntryBytes;
+  const size_t begin = out.size();
   Writer writer(out);
   PutBucket(writer, entry.bucket);
   writer.Put(entry.group.value)
@@ -170,11 +173,14 @@ void AppendIndexEntry(std::string& out, const IndexEntry& entry) {
       .Put(entry.piece.position)
       .Put(entry.piece.bytes)
       .Put(entry.piece.heads_crc)
-      .PadTo(end);
+      .PadTo(begin + kIndexEntryBytes - 4)
+      .Put(Crc32c(AsBytes(out).subspan(begin)));
 }
 
-IndexEntry DecodeIndexEntry(const std::byte* at) {
-  Reader reader(at);
+Result<IndexEntry> DecodeIndexEntry(Bytes bytes) {
+  WEIR_CHECK(bytes.size() == kIndexEntryBytes);
+  if (!HasCrc(bytes)) return Fail(ErrorCode::kCorruptData, "index entry checksum differs");
+  Reader reader(bytes.data());
   IndexEntry entry;
   entry.bucket = TakeBucket(reader);
   entry.group = GroupId(reader.Take<uint32_t>());
@@ -185,6 +191,11 @@ IndexEntry DecodeIndexEntry(const std::byte* at) {
   entry.piece.position = reader.Take<uint64_t>();
   entry.piece.bytes = reader.Take<uint32_t>();
   entry.piece.heads_crc = reader.Take<uint32_t>();
+  const Piece& piece = entry.piece;
+  if (piece.base.value < 0 || piece.end <= piece.base || piece.bytes == 0 ||
+      piece.position > std::numeric_limits<uint64_t>::max() - piece.bytes) {
+    return Fail(ErrorCode::kCorruptData, "index entry makes no sense: bucket={}", entry.bucket);
+  }
   return entry;
 }
 
@@ -214,19 +225,19 @@ Result<std::vector<IndexEntry>> DecodeSlotIndex(Bytes bytes, const SlotHeader& h
   std::vector<IndexEntry> entries;
   entries.reserve(header.entry_count);
   for (size_t i = 0; i < header.entry_count; ++i) {
-    entries.push_back(DecodeIndexEntry(bytes.data() + i * kIndexEntryBytes));
-    const Piece& piece = entries.back().piece;
-    if (!IsSane(piece) || piece.position > header.data_bytes ||
-        piece.bytes > header.data_bytes - piece.position) {
+    WEIR_ASSIGN(IndexEntry entry,
+                DecodeIndexEntry(bytes.subspan(i * kIndexEntryBytes, kIndexEntryBytes)));
+    if (entry.piece.position + entry.piece.bytes > header.data_bytes) {
       return Fail(ErrorCode::kCorruptData, "slot index points outside of its slot: slot={}",
                   header.slot);
     }
+    entries.push_back(std::move(entry));
   }
   return entries;
 }
 
 std::string EncodeFileTail(const std::vector<IndexEntry>& entries, uint64_t position,
-                           std::vector<DirectoryEntry>* directory) {
+                           Slot durable_below, std::vector<DirectoryEntry>* directory) {
   std::string out;
   out.reserve(entries.size() * kIndexEntryBytes + kFileFooterBytes);
   directory->clear();
@@ -247,9 +258,9 @@ std::string EncodeFileTail(const std::vector<IndexEntry>& entries, uint64_t posi
   }
   FileFooter footer;
   footer.entries_position = position;
+  footer.durable_below = durable_below;
   footer.entry_count = static_cast<uint32_t>(entries.size());
   footer.directory_count = static_cast<uint32_t>(directory->size());
-  footer.entries_crc = Crc32c(AsBytes(out));
   const size_t directory_at = out.size();
   for (const DirectoryEntry& range : *directory) {
     const size_t end = out.size() + kDirectoryEntryBytes;
@@ -266,26 +277,26 @@ std::string EncodeFileTail(const std::vector<IndexEntry>& entries, uint64_t posi
   footer.directory_crc = Crc32c(AsBytes(out).subspan(directory_at));
   std::string tail;
   Writer(tail)
+      .Put(kFooterMagic)
       .Put(footer.entries_position)
+      .Put(footer.durable_below.value)
       .Put(footer.entry_count)
       .Put(footer.directory_count)
-      .Put(footer.entries_crc)
-      .Put(footer.directory_crc)
-      .Put(kFooterMagic);
+      .Put(footer.directory_crc);
   return out + WithCrc(std::move(tail), kFileFooterBytes);
 }
 
 Result<FileFooter> DecodeFileFooter(Bytes bytes) {
   if (bytes.size() != kFileFooterBytes || !HasCrc(bytes) ||
-      LoadLittle<uint64_t>(bytes.data() + 24) != kFooterMagic) {
+      LoadLittle<uint64_t>(bytes.data()) != kFooterMagic) {
     return Fail(ErrorCode::kCorruptData, "file has no valid footer");
   }
-  Reader reader(bytes.data());
+  Reader reader(bytes.data() + 8);
   FileFooter footer;
   footer.entries_position = reader.Take<uint64_t>();
+  footer.durable_below = Slot(reader.Take<uint64_t>());
   footer.entry_count = reader.Take<uint32_t>();
   footer.directory_count = reader.Take<uint32_t>();
-  footer.entries_crc = reader.Take<uint32_t>();
   footer.directory_crc = reader.Take<uint32_t>();
   return footer;
 }
@@ -308,7 +319,7 @@ Result<std::vector<DirectoryEntry>> DecodeDirectory(Bytes bytes, const FileFoote
     range.bytes = reader.Take<uint64_t>();
     range.entry_count = reader.Take<uint32_t>();
     if (range.base.value < 0 || range.end <= range.base || range.entry_count == 0 ||
-        range.first_entry > footer.entry_count ||
+        range.bytes > footer.entries_position || range.first_entry > footer.entry_count ||
         range.entry_count > footer.entry_count - range.first_entry) {
       return Fail(ErrorCode::kCorruptData, "file directory makes no sense");
     }

@@ -38,6 +38,8 @@ struct Piece {
   /// CRC-32C over those bytes of the batches, in order, that their own CRC does not cover: base
   /// offset, length, magic, commit timestamp (and leader epoch).
   uint32_t heads_crc = 0;
+
+  bool operator==(const Piece&) const = default;
 };
 
 /// Pieces are cut at this size, so that a position within the log is found by reading no more than
@@ -45,12 +47,15 @@ struct Piece {
 inline constexpr uint32_t kPieceBytes = 64 << 10;
 
 /// Where a piece of which bucket lies. In a slot, positions count from the beginning of the slot's
-/// data; in a file's entries, from the beginning of the file.
+/// data; in a file's entries, from the beginning of the file. Each has a checksum of its own,
+/// because a reader takes single entries out of a long index.
 struct IndexEntry {
   TableBucket bucket;
   GroupId group;
   Epoch epoch;
   Piece piece;
+
+  bool operator==(const IndexEntry&) const = default;
 };
 inline constexpr size_t kIndexEntryBytes = 80;
 
@@ -63,6 +68,8 @@ struct DirectoryEntry {
   uint64_t bytes = 0;
   uint32_t first_entry = 0;
   uint32_t entry_count = 0;
+
+  bool operator==(const DirectoryEntry&) const = default;
 };
 inline constexpr size_t kDirectoryEntryBytes = 64;
 
@@ -73,6 +80,8 @@ struct FileHeader {
   GroupId group;
   JournalId journal;  // of a journal file
   Slot first_slot;    // of a journal file
+
+  bool operator==(const FileHeader&) const = default;
 };
 inline constexpr size_t kFileHeaderBytes = 64;
 
@@ -83,16 +92,22 @@ struct SlotHeader {
   Slot durable_below;
   uint32_t data_bytes = 0;
   uint32_t entry_count = 0;
+
+  bool operator==(const SlotHeader&) const = default;
 };
 inline constexpr size_t kSlotHeaderBytes = 64;
 inline constexpr size_t kSlotTrailerBytes = 16;
 
 struct FileFooter {
   uint64_t entries_position = 0;
+  /// Of a journal file: all slots below this one were durable when it was sealed. Sealing itself is
+  /// no proof: the system may write the end of a file before its middle.
+  Slot durable_below;
   uint32_t entry_count = 0;
   uint32_t directory_count = 0;
-  uint32_t entries_crc = 0;
   uint32_t directory_crc = 0;
+
+  bool operator==(const FileFooter&) const = default;
 };
 inline constexpr size_t kFileFooterBytes = 40;
 
@@ -101,6 +116,8 @@ std::string EncodeFileHeader(const FileHeader& header);
 Result<FileHeader> DecodeFileHeader(Bytes bytes);
 
 std::string EncodeSlotHeader(const SlotHeader& header);
+/// Whether bytes begin as a slot header does; for searches. `bytes`: four at least.
+bool MayBeSlotHeader(Bytes bytes);
 /// Errors: kCorruptData, also for anything that is no slot header at all.
 Result<SlotHeader> DecodeSlotHeader(Bytes bytes);
 
@@ -110,12 +127,13 @@ std::string EncodeSlotIndex(Slot slot, const std::vector<IndexEntry>& entries);
 Result<std::vector<IndexEntry>> DecodeSlotIndex(Bytes bytes, const SlotHeader& header);
 
 void AppendIndexEntry(std::string& out, const IndexEntry& entry);
-IndexEntry DecodeIndexEntry(const std::byte* at);
+/// `bytes`: kIndexEntryBytes. Errors: kCorruptData.
+Result<IndexEntry> DecodeIndexEntry(Bytes bytes);
 
 /// The tail of a sealed file: entries, directory and footer. `entries` are sorted by bucket, then
 /// offset; `position` is where the tail begins.
 std::string EncodeFileTail(const std::vector<IndexEntry>& entries, uint64_t position,
-                           std::vector<DirectoryEntry>* directory);
+                           Slot durable_below, std::vector<DirectoryEntry>* directory);
 
 /// The last kFileFooterBytes of a file. Errors: kCorruptData: the file was not sealed, or is
 /// damaged.

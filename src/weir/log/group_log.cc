@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "weir/base/log.h"
-#include "weir/log/compaction.h"
 
 namespace weir {
 
@@ -16,18 +15,21 @@ GroupLog::GroupLog(Config config, RecoveredGroup recovered, EventLoop& loop, Blo
       random_(random),
       epoch_(recovered.manifest.epoch.value + 1),
       journal_id_{random.Next(), random.Next()},
+      checkpoints_(files, config_.data_dir, recovered.manifest.states),
       buckets_(std::move(recovered.buckets)),
-      sealed_(std::move(recovered.files)),
-      states_name_(std::move(recovered.manifest.states)) {
+      sealed_(std::move(recovered.files)) {
   Journal::Config journal;
   journal.data_dir = config_.data_dir;
   journal.id = journal_id_;
   journal.group = config_.group;
   journal.epoch = epoch_;
   journal.file_bytes = config_.journal_file_bytes;
+  journal.file_pieces = config_.journal_file_pieces;
+  journal.free_bytes_min = config_.free_bytes_min;
   journal_ = std::make_unique<Journal>(std::move(journal), loop_, pool_, files_,
                                        [this](std::shared_ptr<DataFile> file) {
                                          sealed_.push_back(std::move(file));
+                                         dropped_tail_bytes_ = 0;
                                          is_checkpoint_wanted_ = true;
                                          if (!is_stopping_) background_.Spawn(Maintain());
                                        });
@@ -38,12 +40,18 @@ Task<Result<std::unique_ptr<GroupLog>>> GroupLog::Start(Config config, Recovered
                                                         FileSystem& files, Random& random) {
   std::unique_ptr<GroupLog> log(
       new GroupLog(std::move(config), std::move(recovered), loop, pool, files, random));
+  auto make_directory = [&] {
+    return MakeDirectory(files, log->config_.data_dir,
+                         fmt::format("groups/{}", log->config_.group));
+  };
+  Status ready = co_await pool.Run(make_directory);
   // From here on the new journal is the group's: nothing may be appended before the manifest says
   // so.
-  if (Status written = co_await log->WriteCheckpoint(); !written.ok()) {
+  if (ready.ok()) ready = co_await log->WriteCheckpoint();
+  if (!ready.ok()) {
     log->is_stopping_ = true;
     co_await log->journal_->Stop();
-    co_return std::move(written).error();
+    co_return std::move(ready).error();
   }
   co_return log;
 }
@@ -52,7 +60,14 @@ Task<void> GroupLog::Stop() {
   is_stopping_ = true;
   co_await journal_->Stop();
   co_await background_.Join();
-  if (const Status written = co_await WriteCheckpoint(); !written.ok()) {
+  if (is_maintaining_) {
+    Event done(loop_);
+    maintained_ = &done;
+    co_await done.Wait();
+  }
+  Status written = journal_->health();
+  if (written.ok()) written = co_await WriteCheckpoint();
+  if (!written.ok()) {
     // The next start reads the journal instead.
     LogWarn("log", "cannot write the last checkpoint: group={} reason={}", config_.group,
             written.error().message);
@@ -82,16 +97,21 @@ void GroupLog::DropBucket(const TableBucket& id) {
   BucketLog& log = *found->second;
   log.is_dropped = true;
   log.listener = nullptr;
+  for (const TailPiece& tail : log.tail) dropped_tail_bytes_ += tail.piece.bytes;
   log.extents.clear();
   log.tail.clear();
   buckets_.erase(found);
+  is_checkpoint_wanted_ = true;
 }
 
 Result<LogOffset> GroupLog::Append(const std::shared_ptr<BucketLog>& shared, Buffer batches,
                                    const std::vector<LogBatchHeader>& headers, Timestamp now,
                                    bool needs_sync) {
-  WEIR_TRY(journal_->health());
+  WEIR_TRY(journal_->MayAppend(batches.size()));
   BucketLog& log = *shared;
+  if (log.is_dropped) {
+    return Fail(ErrorCode::kUnknownBucket, "the bucket was dropped: bucket={}", log.id);
+  }
   const LogOffset base = log.end;
   const Timestamp time = std::max(log.max_timestamp, now);
   log.max_timestamp = time;
@@ -105,12 +125,12 @@ Result<LogOffset> GroupLog::Append(const std::shared_ptr<BucketLog>& shared, Buf
     }
     log.end = end;
   }
-  const Status taken = journal_->Append({shared, std::move(batches), log.end, needs_sync});
-  WEIR_CHECK(taken.ok());
+  journal_->Append({shared, std::move(batches), log.end, needs_sync});
   return base;
 }
 
 void GroupLog::Retain(BucketLog& log, const RetentionLimits& limits, LogOffset keep_from) {
+  keep_from = std::min(keep_from, log.committed_end);
   uint64_t kept = 0;
   for (const TailPiece& tail : log.tail) kept += tail.piece.bytes;
   for (const Extent& extent : log.extents) kept += extent.range.bytes;
@@ -136,151 +156,16 @@ void GroupLog::Retain(BucketLog& log, const RetentionLimits& limits, LogOffset k
 }
 
 void GroupLog::Trim(BucketLog& log, LogOffset start) {
+  start = std::min(start, log.committed_end);
   if (start <= log.start) return;
   log.start = start;
   std::erase_if(log.extents, [start](const Extent& extent) { return extent.range.end <= start; });
   is_checkpoint_wanted_ = true;
 }
 
-Task<void> GroupLog::Maintain() {
-  if (is_stopping_) co_return;
-  is_maintenance_wanted_ = true;
-  if (is_maintaining_) co_return;  // who is at it sees to it
-  is_maintaining_ = true;
-  while (std::exchange(is_maintenance_wanted_, false) && !is_stopping_) {
-    co_await FreeDeadFiles();
-    co_await CompactFiles();
-  }
-  is_maintaining_ = false;
-}
-
-std::map<const DataFile*, uint64_t> GroupLog::LiveBytes() const {
-  std::map<const DataFile*, uint64_t> live;
-  for (const auto& [id, log] : buckets_) {
-    for (const Extent& extent : log->extents) live[extent.file.get()] += extent.range.bytes;
-  }
-  return live;
-}
-
-Task<void> GroupLog::FreeDeadFiles() {
-  const std::map<const DataFile*, uint64_t> live = LiveBytes();
-  std::vector<std::string> dead;
-  std::erase_if(sealed_, [&](const std::shared_ptr<DataFile>& file) {
-    if (live.contains(file.get())) return false;
-    dead.push_back(file->name);
-    return true;
-  });
-  // Also when nothing is dead: a file was sealed, or a log's start has moved.
-  if (dead.empty() && !is_checkpoint_wanted_) co_return;
-  is_checkpoint_wanted_ = false;
-  if (Status written = co_await WriteCheckpoint(); !written.ok()) {
-    is_checkpoint_wanted_ = true;
-    LogError("log", "cannot write a checkpoint: group={} reason={}", config_.group,
-             written.error().message);
-    co_return;  // the files stay on the disk; a restart finds and removes them
-  }
-  auto remove = [&]() -> Status {
-    for (const std::string& name : dead) WEIR_TRY(files_.Remove(config_.data_dir + "/" + name));
-    return Ok();
-  };
-  if (dead.empty()) co_return;
-  if (const Status removed = co_await pool_.Run(remove); !removed.ok()) {
-    LogWarn("log", "cannot remove a file: group={} reason={}", config_.group,
-            removed.error().message);
-  }
-}
-
-Task<void> GroupLog::CompactFiles() {
-  while (!is_stopping_) {
-    std::map<const DataFile*, CompactionCandidate> known;
-    for (const auto& [id, log] : buckets_) {
-      for (const Extent& extent : log->extents) {
-        CompactionCandidate& candidate = known[extent.file.get()];
-        candidate.live_bytes += extent.range.bytes;
-        candidate.buckets += 1;
-        candidate.pieces += extent.range.entry_count;
-      }
-    }
-    std::vector<CompactionCandidate> candidates;
-    for (const auto& file : sealed_) {
-      CompactionCandidate candidate = known[file.get()];
-      candidate.file = file;
-      candidates.push_back(std::move(candidate));
-    }
-    CompactionLimits limits;
-    limits.sort_bytes_min = config_.sort_bytes_min;
-    const std::vector<size_t> chosen = PlanCompaction(candidates, limits);
-    if (chosen.empty()) co_return;
-
-    std::vector<std::shared_ptr<DataFile>> inputs;
-    CompactionOutput output;
-    output.data_dir = config_.data_dir;
-    output.group = config_.group;
-    output.epoch = epoch_;
-    output.nonce = random_.Next();
-    for (const size_t i : chosen) inputs.push_back(candidates[i].file);
-    const DataFile& first = *inputs.front();
-    output.level = first.header.kind == FileKind::kSegment && inputs.size() > 1 ? first.level + 1
-                                                                                : first.level;
-    const auto is_input = [&](const Extent& extent) {
-      return std::find(inputs.begin(), inputs.end(), extent.file) != inputs.end();
-    };
-    std::vector<LiveRange> ranges;
-    for (const auto& [id, log] : buckets_) {
-      for (const Extent& extent : log->extents) {
-        if (is_input(extent)) ranges.push_back({extent.file, extent.range});
-      }
-    }
-    auto write = [&] { return WriteSegments(files_, output, ranges); };
-    const Result<std::vector<OpenedFile>> written = co_await pool_.Run(write);
-    if (!written.ok()) {
-      LogError("log", "cannot rewrite log files, they stay as they are: group={} reason={}",
-               config_.group, written.error().message);
-      co_return;
-    }
-
-    // Since then buckets may have been dropped and starts may have moved; what was copied for them
-    // is dead.
-    for (const auto& [id, log] : buckets_) std::erase_if(log->extents, is_input);
-    for (const OpenedFile& opened : *written) {
-      for (const DirectoryEntry& range : opened.directory) {
-        const auto found = buckets_.find(range.bucket);
-        if (found == buckets_.end() || range.end <= found->second->start) continue;
-        std::vector<Extent>& extents = found->second->extents;
-        const auto place =
-            std::upper_bound(extents.begin(), extents.end(), range.base,
-                             [](LogOffset base, const Extent& e) { return base < e.range.base; });
-        extents.insert(place, Extent{opened.file, range});
-      }
-    }
-    const auto place = std::find(sealed_.begin(), sealed_.end(), inputs.front()) - sealed_.begin();
-    std::erase_if(sealed_, [&](const auto& file) {
-      return std::find(inputs.begin(), inputs.end(), file) != inputs.end();
-    });
-    std::vector<std::shared_ptr<DataFile>> outputs;
-    for (const OpenedFile& opened : *written) outputs.push_back(opened.file);
-    sealed_.insert(
-        sealed_.begin() + std::min<ptrdiff_t>(place, static_cast<ptrdiff_t>(sealed_.size())),
-        outputs.begin(), outputs.end());
-    if (Status saved = co_await WriteCheckpoint(); !saved.ok()) {
-      LogError("log", "cannot write a checkpoint: group={} reason={}", config_.group,
-               saved.error().message);
-      co_return;
-    }
-    auto remove = [&]() -> Status {
-      for (const auto& file : inputs) WEIR_TRY(files_.Remove(config_.data_dir + "/" + file->name));
-      return Ok();
-    };
-    if (const Status removed = co_await pool_.Run(remove); !removed.ok()) {
-      LogWarn("log", "cannot remove a file: group={} reason={}", config_.group,
-              removed.error().message);
-    }
-    LogDebug("log", "rewrote log files: group={} inputs={} outputs={} level={}", config_.group,
-             inputs.size(), outputs.size(), output.level);
-  }
-}
-
 Task<Status> GroupLog::WriteCheckpoint() {
+  // All of it is taken before the first suspension, so that it belongs together.
+  is_checkpoint_wanted_ = false;
   Manifest manifest;
   manifest.group = config_.group;
   manifest.epoch = epoch_;
@@ -292,23 +177,34 @@ Task<Status> GroupLog::WriteCheckpoint() {
   BucketStates states;
   for (const auto& [id, log] : buckets_) {
     // A bucket that never had a record is known by its table alone.
-    if (log->end == LogOffset(0)) continue;
-    states.emplace(id, BucketState{log->start, log->max_timestamp, log->writers});
+    if (log->written_end == LogOffset(0)) continue;
+    BucketState state{log->start, log->written_end, log->max_timestamp, log->writers};
+    // What is under way may be undone, and its place given to others.
+    state.writers.ForgetFrom(state.end);
+    states.emplace(id, std::move(state));
   }
-  if (!is_stopping_) WEIR_CO_TRY(co_await journal_->Sync());
+  const std::vector<std::string> doomed = doomed_;
 
+  // The manifest promises that what it knows of is durable.
+  Status written = co_await journal_->Sync();
   auto write = [&]() -> Status {
-    WEIR_TRY(files_.MakeDirectories(fmt::format("{}/groups/{}", config_.data_dir, config_.group)));
-    WEIR_TRY(
-        ReplaceFile(files_, config_.data_dir + "/" + manifest.states, EncodeBucketStates(states)));
-    WEIR_TRY(ReplaceFile(files_, ManifestPath(config_.data_dir, config_.group),
-                         EncodeManifest(manifest)));
-    if (!states_name_.empty()) WEIR_TRY(files_.Remove(config_.data_dir + "/" + states_name_));
+    WEIR_TRY(checkpoints_.Write(manifest, states));
+    for (const std::string& name : doomed) {
+      const Status removed = files_.Remove(config_.data_dir + "/" + name);
+      if (!removed.ok()) {
+        LogWarn("log", "cannot remove a file, the next start will: group={} reason={}",
+                config_.group, removed.error().message);
+      }
+    }
     return Ok();
   };
-  WEIR_CO_TRY(co_await pool_.Run(write));
-  states_name_ = manifest.states;
-  co_return Ok();
+  if (written.ok()) written = co_await pool_.Run(write);
+  if (written.ok()) {
+    doomed_.erase(doomed_.begin(), doomed_.begin() + static_cast<ptrdiff_t>(doomed.size()));
+  } else {
+    is_checkpoint_wanted_ = true;
+  }
+  co_return written;
 }
 
 }  // namespace weir

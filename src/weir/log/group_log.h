@@ -5,12 +5,15 @@
 // Lives on one event loop. Format: docs/formats/journal.md.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "weir/log/bucket_log.h"
+#include "weir/log/checkpoint.h"
+#include "weir/log/compaction.h"
 #include "weir/log/journal.h"
 #include "weir/log/manifest.h"
 #include "weir/log/recovery.h"
@@ -33,16 +36,20 @@ class GroupLog {
     std::string data_dir;
     GroupId group;
     uint64_t journal_file_bytes = 64ull << 20;
+    size_t journal_file_pieces = 65'536;
     /// Sealed journal files wait until so many bytes can be sorted at once.
     uint64_t sort_bytes_min = 32ull << 20;
+    /// So much of the disk is left to checkpoints: without them nothing could be freed.
+    uint64_t free_bytes_min = 16ull << 20;
   };
 
-  /// Takes what was recovered, raises the epoch and begins a new journal. Errors: kIo, kNoSpace.
+  /// Takes what was recovered, raises the epoch and begins a new journal. The log must be stopped
+  /// before it is destroyed. Errors: kIo, kNoSpace.
   static Task<Result<std::unique_ptr<GroupLog>>> Start(Config config, RecoveredGroup recovered,
                                                        EventLoop& loop, BlockingPool& pool,
                                                        FileSystem& files, Random& random);
 
-  /// Seals, writes the last checkpoint and ends. Nothing may be appended any more.
+  /// Seals, writes the last checkpoint and ends; what is appended from here on is refused.
   Task<void> Stop();
 
   /// The log of a bucket; a new and empty one if there is none.
@@ -52,12 +59,15 @@ class GroupLog {
   std::vector<TableBucket> buckets() const;
 
   /// Forgets a bucket; its place on the disk is freed in the background. The listener is not told
-  /// any more.
+  /// any more. The same id must not be opened again, also not after a restart: what the files still
+  /// have of it would be taken for its records.
   void DropBucket(const TableBucket& id);
 
   /// Stamps `batches` (one or more, whole, checked) with offsets and the commit time, remembers
   /// their writers, and puts them in line. Returns the first offset. The listener is told the rest.
-  /// Errors: kIo: the journal has failed; nothing changed.
+  /// Errors: nothing changed. kIo: the journal has failed. kOverloaded: too much waits for the
+  /// disk. kNoSpace: listeners are just hearing that the disk is full. kUnknownBucket: it was
+  /// dropped. kCancelled: the log is stopping.
   Result<LogOffset> Append(const std::shared_ptr<BucketLog>& log, Buffer batches,
                            const std::vector<LogBatchHeader>& headers, Timestamp now,
                            bool needs_sync);
@@ -65,10 +75,11 @@ class GroupLog {
   /// Whether appends are taken; the error says why not.
   Status health() const { return journal_->health(); }
 
-  /// Moves the log's start over whole extents that `limits` gives up, but not beyond `keep_from`.
+  /// Moves the log's start over whole extents that `limits` gives up, but not beyond `keep_from`
+  /// nor what is committed.
   void Retain(BucketLog& log, const RetentionLimits& limits, LogOffset keep_from);
 
-  /// Moves the log's start to `start`, which is not behind its end.
+  /// Moves the log's start to `start`, but not beyond what is committed.
   void Trim(BucketLog& log, LogOffset start);
 
   /// Frees files that nothing needs any more, rewrites those that are mostly dead, merges small
@@ -81,27 +92,38 @@ class GroupLog {
   GroupLog(Config config, RecoveredGroup recovered, EventLoop& loop, BlockingPool& pool,
            FileSystem& files, Random& random);
 
+  using DataFiles = std::vector<std::shared_ptr<DataFile>>;
+
   Task<Status> WriteCheckpoint();
   Task<void> FreeDeadFiles();
   Task<void> CompactFiles();
-  std::map<const DataFile*, uint64_t> LiveBytes() const;
+  std::vector<CompactionCandidate> Candidates() const;
+  Task<Status> RewriteFiles(DataFiles inputs);
+  void ReplaceFiles(const DataFiles& inputs, const std::vector<OpenedFile>& outputs);
 
   const Config config_;
   EventLoop& loop_;
   BlockingPool& pool_;
   FileSystem& files_;
   Random& random_;
-  Epoch epoch_;
-  JournalId journal_id_;
+  const Epoch epoch_;
+  const JournalId journal_id_;
+  CheckpointWriter checkpoints_;
   std::unique_ptr<Journal> journal_;
   std::map<TableBucket, std::shared_ptr<BucketLog>> buckets_;
-  std::vector<std::shared_ptr<DataFile>> sealed_;
-  std::string states_name_;
+  /// Oldest first, with segments in the place of what they were made of.
+  DataFiles sealed_;
+  /// Names of files to be removed as soon as no manifest names them.
+  std::vector<std::string> doomed_;
+  /// Bytes in the current journal file that belong to dropped buckets.
+  uint64_t dropped_tail_bytes_ = 0;
   TaskScope background_;
   bool is_checkpoint_wanted_ = false;
   bool is_maintenance_wanted_ = false;
   bool is_maintaining_ = false;
-  bool is_stopping_ = false;
+  Event* maintained_ = nullptr;
+  /// Also read by who copies files, on the pool.
+  std::atomic<bool> is_stopping_ = false;
 };
 
 }  // namespace weir

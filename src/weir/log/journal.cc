@@ -15,12 +15,8 @@ std::string JournalDirectory(JournalId id) {
   return "journals/" + ToString(id);
 }
 
-// Appends one file's pieces of one bucket to `entries`.
-void CollectEntries(const BucketLog& bucket, const DataFile* file, GroupId group, Epoch epoch,
-                    std::vector<IndexEntry>& entries) {
-  for (const TailPiece& tail : bucket.tail) {
-    if (tail.file.get() == file) entries.push_back({bucket.id, group, epoch, tail.piece});
-  }
+bool IsBefore(const std::shared_ptr<BucketLog>& a, const std::shared_ptr<BucketLog>& b) {
+  return a->id < b->id;
 }
 
 }  // namespace
@@ -36,16 +32,27 @@ Journal::Journal(Config config, EventLoop& loop, BlockingPool& pool, FileSystem&
   loops_.Spawn(SyncLoop());
 }
 
-Status Journal::Append(PendingAppend append) {
+Status Journal::MayAppend(size_t bytes) const {
   if (failure_) return *failure_;
-  WEIR_CHECK(!is_stopping_);
+  if (refusal_) return *refusal_;
+  if (is_stopping_) return Fail(ErrorCode::kCancelled, "the server is stopping");
+  if (!pending_.empty() && pending_bytes_ + bytes > kPendingBytesMax) {
+    return Fail(ErrorCode::kOverloaded, "too much waits for the disk: group={} pending_bytes={}",
+                config_.group, pending_bytes_);
+  }
+  return Ok();
+}
+
+void Journal::Append(PendingAppend append) {
+  WEIR_CHECK(MayAppend(append.batches.size()).ok());
+  pending_bytes_ += append.batches.size();
   pending_.push_back(std::move(append));
   WakeWriter();
-  return Ok();
 }
 
 Task<Status> Journal::Sync() {
   if (failure_) co_return *failure_;
+  if (is_syncer_done_) co_return Ok();  // it ended with a sync
   SyncWaiter waiter{Event(loop_), Ok()};
   sync_waiters_.push_back(&waiter);
   is_sync_wanted_ = true;
@@ -77,19 +84,26 @@ void Journal::WakeSyncer() {
 
 Task<void> Journal::WriteLoop() {
   while (true) {
-    if (!pending_.empty()) {
-      OpenSlot slot = BuildSlot();
-      Status written = co_await EnsureFile();
-      if (written.ok()) written = co_await WriteSlot(slot);
+    if (failure_) {
+      Undo(std::exchange(pending_, {}), *failure_);
+    } else if (std::vector<PendingAppend> appends = TakePending(); !appends.empty()) {
+      OpenSlot slot = BuildSlot(std::move(appends));
+      Status written = co_await WriteSlot(slot);
+      // A sync may have failed meanwhile: behind a slot that may be missing, none may be told of.
+      if (failure_) written = *failure_;
       if (written.ok()) {
         AfterWrite(slot);
       } else {
-        UndoUnwritten(slot, written.error());
+        std::vector<PendingAppend> lost = std::move(slot.appends);
+        std::move(pending_.begin(), pending_.end(), std::back_inserter(lost));
+        pending_.clear();
+        Undo(std::move(lost), written.error());
       }
     }
     const bool is_full = position_ >= config_.file_bytes || pieces_in_file_ >= config_.file_pieces;
-    if (file_ && (is_full || is_seal_requested_)) co_await SealFile();
-    is_seal_requested_ = false;
+    const bool is_seal_due = is_seal_requested_ && pending_.empty();
+    if (file_ && !failure_ && (is_full || is_seal_due)) co_await SealFile();
+    if (is_seal_due) is_seal_requested_ = false;
     if (!pending_.empty()) continue;
     if (is_stopping_) break;
     writer_wakeup_ = std::make_unique<Event>(loop_);
@@ -100,8 +114,8 @@ Task<void> Journal::WriteLoop() {
   WakeSyncer();
 }
 
-Journal::OpenSlot Journal::BuildSlot() {
-  OpenSlot slot;
+/// Takes what fits into the next slot off the line, a bucket's appends together and in their order.
+std::vector<PendingAppend> Journal::TakePending() {
   size_t taken = 0;
   size_t bytes = 0;
   while (taken < pending_.size() &&
@@ -109,13 +123,21 @@ Journal::OpenSlot Journal::BuildSlot() {
     bytes += pending_[taken++].batches.size();
   }
   const auto end = pending_.begin() + static_cast<ptrdiff_t>(taken);
-  slot.appends.assign(std::make_move_iterator(pending_.begin()), std::make_move_iterator(end));
+  std::vector<PendingAppend> appends(std::make_move_iterator(pending_.begin()),
+                                     std::make_move_iterator(end));
   pending_.erase(pending_.begin(), end);
-  // A bucket's batches lie together in their order; whose come first does not matter.
+  pending_bytes_ -= bytes;
+  std::erase_if(appends, [](const PendingAppend& append) { return append.bucket->is_dropped; });
+  // Whose batches come first does not matter.
   std::stable_sort(
-      slot.appends.begin(), slot.appends.end(),
-      [](const PendingAppend& a, const PendingAppend& b) { return a.bucket->id < b.bucket->id; });
+      appends.begin(), appends.end(),
+      [](const PendingAppend& a, const PendingAppend& b) { return IsBefore(a.bucket, b.bucket); });
+  return appends;
+}
 
+Journal::OpenSlot Journal::BuildSlot(std::vector<PendingAppend> appends) const {
+  OpenSlot slot;
+  slot.appends = std::move(appends);
   std::vector<IndexEntry> entries;
   uint64_t position = 0;
   slot.bytes.push_back({});  // the head, when it is known
@@ -146,40 +168,58 @@ Journal::OpenSlot Journal::BuildSlot() {
   return slot;
 }
 
-Task<Status> Journal::EnsureFile() {
-  if (file_) co_return Ok();
+std::shared_ptr<DataFile> Journal::NextFile() const {
   auto file = std::make_shared<DataFile>();
-  const std::string directory = JournalDirectory(config_.id);
-  file->name = fmt::format("{}/{:020}.journal", directory, next_slot_.value);
+  file->name = fmt::format("{}/{:020}.journal", JournalDirectory(config_.id), next_slot_.value);
   file->header = {FileKind::kJournal, config_.group, config_.id, next_slot_};
-  auto create = [&]() -> Status {
-    const std::string path = config_.data_dir + "/" + file->name;
-    if (next_slot_ == Slot(0)) {
-      WEIR_TRY(files_.MakeDirectories(config_.data_dir + "/" + directory));
-      WEIR_TRY(files_.SyncDirectory(config_.data_dir + "/journals"));
-    }
-    // A file is left over here if its first write failed.
-    if (files_.Exists(path)) WEIR_TRY(files_.Remove(path));
-    WEIR_ASSIGN(file->file, files_.OpenFile(path, FileSystem::Open::kCreate));
-    const std::string header = EncodeFileHeader(file->header);
-    const Bytes bytes = AsBytes(header);
-    WEIR_TRY(file->file->WriteAt(0, {&bytes, 1}));
-    return files_.SyncDirectory(config_.data_dir + "/" + directory);
-  };
-  WEIR_CO_TRY(co_await pool_.Run(create));
-  file_ = std::move(file);
-  position_ = kFileHeaderBytes;
-  co_return Ok();
+  return file;
+}
+
+Status Journal::CreateFile(DataFile& file) const {
+  const std::string directory = JournalDirectory(config_.id);
+  if (next_slot_ == Slot(0)) WEIR_TRY(MakeDirectory(files_, config_.data_dir, directory));
+  const std::string path = config_.data_dir + "/" + file.name;
+  // A file is left over here if its making failed.
+  if (files_.Exists(path)) WEIR_TRY(files_.Remove(path));
+  WEIR_ASSIGN(file.file, files_.OpenFile(path, FileSystem::Open::kCreate));
+  const std::string header = EncodeFileHeader(file.header);
+  const Bytes bytes = AsBytes(header);
+  WEIR_TRY(file.file->WriteAt(0, {&bytes, 1}));
+  return files_.SyncDirectory(config_.data_dir + "/" + directory);
+}
+
+Status Journal::CheckRoom(uint64_t bytes) const {
+  const Result<uint64_t> free = files_.FreeBytes(config_.data_dir);
+  // Where the system cannot tell, writing will.
+  if (!free.ok() || *free >= config_.free_bytes_min + bytes) return Ok();
+  return Fail(ErrorCode::kNoSpace, "the disk is almost full: free_bytes={} reserved_bytes={}",
+              *free, config_.free_bytes_min);
 }
 
 Task<Status> Journal::WriteSlot(OpenSlot& slot) {
-  auto write = [&]() -> Status { return file_->file->WriteAt(position_, slot.bytes); };
+  std::shared_ptr<DataFile> file = file_;
+  const uint64_t position = file ? position_ : kFileHeaderBytes;
+  bool is_unknown = false;
+  auto write = [&]() -> Status {
+    WEIR_TRY(CheckRoom(slot.size));
+    if (!file) {
+      std::shared_ptr<DataFile> made = NextFile();
+      const Status created = CreateFile(*made);
+      is_unknown = !created.ok() && created.error().code != ErrorCode::kNoSpace;
+      WEIR_TRY(created);
+      file = std::move(made);
+    }
+    const Status written = file->file->WriteAt(position, slot.bytes);
+    if (written.ok()) return Ok();
+    // What was written of the slot must not stand there when the next one is tried.
+    const Status cut = file->file->Truncate(position);
+    is_unknown = written.error().code != ErrorCode::kNoSpace || !cut.ok();
+    return written;
+  };
   Status written = co_await pool_.Run(write);
-  if (written.ok()) co_return Ok();
-  // What was written of the slot must not stand there when the next one is tried.
-  auto cut = [&]() -> Status { return file_->file->Truncate(position_); };
-  const Status undone = co_await pool_.Run(cut);
-  if (written.error().code != ErrorCode::kNoSpace || !undone.ok()) BreakDown(written.error());
+  file_ = file;
+  position_ = position;
+  if (is_unknown) BreakDown(written.error());
   co_return written;
 }
 
@@ -188,11 +228,11 @@ void Journal::AfterWrite(OpenSlot& slot) {
   for (SlotPieces& part : slot.index) {
     BucketLog& bucket = *part.bucket;
     if (bucket.is_dropped) continue;
-    if (bucket.tail.empty() || bucket.tail.back().file != file_)
+    if (bucket.tail.empty() || bucket.tail.back().file != file_) {
       buckets_in_file_.push_back(part.bucket);
+    }
     for (Piece piece : part.pieces) {
       piece.position += data_position;
-      file_->data_bytes += piece.bytes;
       bucket.tail.push_back({file_, piece});
     }
     pieces_in_file_ += part.pieces.size();
@@ -201,55 +241,75 @@ void Journal::AfterWrite(OpenSlot& slot) {
   position_ += slot.size;
   next_slot_ = Slot(next_slot_.value + 1);
   if (unsynced_files_.empty() || unsynced_files_.back() != file_) unsynced_files_.push_back(file_);
-
-  for (PendingAppend& append : slot.appends) {
-    BucketLog& bucket = *append.bucket;
-    if (bucket.is_dropped) continue;
-    if (append.needs_sync) {
-      is_sync_wanted_ = true;
-      unsynced_.push_back({append.bucket, append.end, true});
-    }
-    if (bucket.listener == nullptr) continue;
-    bucket.listener->OnWritten(append.end);
-    if (!append.needs_sync) bucket.listener->OnCommitted(append.end);
-  }
+  for (const PendingAppend& append : slot.appends) TellWritten(append);
   if (is_sync_wanted_) WakeSyncer();
 }
 
-// Nothing of `slot` nor of what waits behind it is in the file: its buckets go back to where the
-// file ends.
-void Journal::UndoUnwritten(OpenSlot& slot, const Error& why) {
+void Journal::TellWritten(const PendingAppend& append) {
+  BucketLog& bucket = *append.bucket;
+  if (bucket.is_dropped) return;  // also by a listener that was told just now
+  if (append.needs_sync) {
+    bucket.sync_end = append.end;
+    unsynced_.push_back({append.bucket, append.end});
+    is_sync_wanted_ = true;
+  }
+  if (bucket.listener != nullptr) bucket.listener->OnWritten(append.end);
+  // What asks for the page cache waits for no disk, unless it stands behind what does.
+  if (!append.needs_sync && bucket.sync_end <= bucket.committed_end) Commit(bucket, append.end);
+}
+
+void Journal::Commit(BucketLog& bucket, LogOffset end) {
+  if (end <= bucket.committed_end) return;
+  bucket.committed_end = end;
+  if (bucket.listener != nullptr) bucket.listener->OnCommitted(end);
+}
+
+// Nothing of `lost` is in the file: its buckets go back to where the file ends.
+void Journal::Undo(std::vector<PendingAppend> lost, const Error& why) {
+  pending_bytes_ = 0;
+  if (lost.empty()) return;
   LogWarn("log", "appends are refused: group={} reason={}", config_.group, why.message);
-  std::vector<PendingAppend> lost = std::move(slot.appends);
-  std::move(pending_.begin(), pending_.end(), std::back_inserter(lost));
-  pending_.clear();
+  std::vector<std::shared_ptr<BucketLog>> buckets;
   for (PendingAppend& append : lost) {
     BucketLog& bucket = *append.bucket;
-    if (bucket.end == bucket.written_end) continue;
-    bucket.end = bucket.written_end;
-    bucket.writers.ForgetFrom(bucket.end);
+    if (bucket.end != bucket.written_end) {
+      bucket.end = bucket.written_end;
+      bucket.writers.ForgetFrom(bucket.end);
+    }
+    buckets.push_back(std::move(append.bucket));
   }
-  for (PendingAppend& append : lost) {
-    if (append.bucket->listener != nullptr)
-      append.bucket->listener->OnLost(append.bucket->written_end, why);
+  std::stable_sort(buckets.begin(), buckets.end(), IsBefore);
+  buckets.erase(std::unique(buckets.begin(), buckets.end()), buckets.end());
+  // A listener that tries again at once would hear next that this new append is lost.
+  refusal_ = why;
+  for (const auto& bucket : buckets) {
+    if (bucket->listener != nullptr) bucket->listener->OnLost(bucket->written_end, why);
   }
+  refusal_.reset();
 }
 
 Task<void> Journal::SealFile() {
+  if (position_ == kFileHeaderBytes) co_return;  // a file whose first slot did not fit the disk
+  std::erase_if(buckets_in_file_, [](const auto& bucket) { return bucket->is_dropped; });
+  std::sort(buckets_in_file_.begin(), buckets_in_file_.end(), IsBefore);
   std::vector<IndexEntry> entries;
   entries.reserve(pieces_in_file_);
-  std::sort(buckets_in_file_.begin(), buckets_in_file_.end(),
-            [](const auto& a, const auto& b) { return a->id < b->id; });
   for (const auto& bucket : buckets_in_file_) {
-    if (!bucket->is_dropped)
-      CollectEntries(*bucket, file_.get(), config_.group, config_.epoch, entries);
+    for (const TailPiece& tail : bucket->tail) {
+      if (tail.file != file_) continue;
+      entries.push_back({bucket->id, config_.group, config_.epoch, tail.piece});
+    }
   }
   std::vector<DirectoryEntry> directory;
+  const Slot durable_below = durable_below_;
+  bool is_unknown = false;
   auto write = [&]() -> Status {
-    const std::string tail = EncodeFileTail(entries, position_, &directory);
+    const std::string tail = EncodeFileTail(entries, position_, durable_below, &directory);
     const Bytes bytes = AsBytes(tail);
-    Status written = file_->file->WriteAt(position_, {&bytes, 1});
-    if (!written.ok()) WEIR_TRY(file_->file->Truncate(position_));
+    const Status written = file_->file->WriteAt(position_, {&bytes, 1});
+    if (written.ok()) return Ok();
+    const Status cut = file_->file->Truncate(position_);
+    is_unknown = written.error().code != ErrorCode::kNoSpace || !cut.ok();
     return written;
   };
   if (const Status written = co_await pool_.Run(write); !written.ok()) {
@@ -257,20 +317,26 @@ Task<void> Journal::SealFile() {
     // next slot.
     LogWarn("log", "cannot seal a journal file: file={} reason={}", file_->name,
             written.error().message);
+    if (is_unknown) BreakDown(written.error());
     co_return;
   }
+  ShowSealed(directory);
+}
+
+// Moves the buckets' pieces in the current file from their tails to their extents.
+void Journal::ShowSealed(const std::vector<DirectoryEntry>& directory) {
   file_->entries_position = position_;
-  file_->is_sealed = true;
+  file_->data_bytes = position_ - kFileHeaderBytes;
   if (unsynced_files_.empty() || unsynced_files_.back() != file_) unsynced_files_.push_back(file_);
   size_t next = 0;
   for (const auto& bucket : buckets_in_file_) {
     std::erase_if(bucket->tail, [&](const TailPiece& tail) { return tail.file == file_; });
     for (; next < directory.size() && directory[next].bucket == bucket->id; ++next) {
-      if (!bucket->is_dropped) bucket->extents.push_back({file_, directory[next]});
+      const bool is_dead = bucket->is_dropped || directory[next].end <= bucket->start;
+      if (!is_dead) bucket->extents.push_back({file_, directory[next]});
     }
   }
-  const std::shared_ptr<DataFile> sealed = std::move(file_);
-  file_.reset();
+  const std::shared_ptr<DataFile> sealed = std::exchange(file_, nullptr);
   buckets_in_file_.clear();
   pieces_in_file_ = 0;
   position_ = 0;
@@ -280,7 +346,7 @@ Task<void> Journal::SealFile() {
 Task<void> Journal::SyncLoop() {
   while (true) {
     if (!is_sync_wanted_) {
-      if (is_stopping_ && is_writer_done_) {
+      if (is_writer_done_) {
         if (unsynced_files_.empty() || failure_) break;
         is_sync_wanted_ = true;
         continue;
@@ -297,7 +363,7 @@ Task<void> Journal::SyncLoop() {
     const Slot written_below = next_slot_;
     Status synced = health();
     if (synced.ok() && !files.empty()) {
-      // Oldest first: a slot must never be durable before those in front of it.
+      // Oldest first: a slot must never be known as durable before those in front of it.
       auto sync = [&]() -> Status {
         for (const auto& file : files) WEIR_TRY(file->file->Sync());
         return Ok();
@@ -306,18 +372,22 @@ Task<void> Journal::SyncLoop() {
       if (!synced.ok()) BreakDown(synced.error());
     }
     if (synced.ok()) durable_below_ = written_below;
-    for (const SlotEnd& slot_end : ends) {
-      BucketLogListener* const listener = slot_end.bucket->listener;
-      if (listener == nullptr) continue;
-      if (synced.ok()) {
-        listener->OnCommitted(slot_end.end);
-      } else {
-        listener->OnLost(LogOffset(0), synced.error());
-      }
-    }
+    AfterSync(ends, synced);
     for (SyncWaiter* waiter : waiters) {
-      waiter->status = synced;
+      waiter->status = synced.ok() ? Ok() : health();
       waiter->done.Set();
+    }
+  }
+  is_syncer_done_ = true;
+}
+
+void Journal::AfterSync(const std::vector<SlotEnd>& ends, const Status& synced) {
+  for (const auto& [bucket, end] : ends) {
+    if (synced.ok()) {
+      // With the last one that waits for a sync, those behind it that do not are committed as well.
+      Commit(*bucket, end == bucket->sync_end ? bucket->written_end : end);
+    } else if (bucket->listener != nullptr) {
+      bucket->listener->OnLost(bucket->committed_end, *failure_);
     }
   }
 }
@@ -325,7 +395,7 @@ Task<void> Journal::SyncLoop() {
 // After a failed write or sync nobody knows what is on the disk: the kernel may have dropped pages
 // that it could not write, and a later sync would report success. So no append is taken until a
 // restart has read what is really there.
-void Journal::BreakDown(Error why) {
+void Journal::BreakDown(const Error& why) {
   if (failure_) return;
   failure_ = Fail(ErrorCode::kIo,
                   "the journal has failed, tables are read-only until the server is restarted: {}",

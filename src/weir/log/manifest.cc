@@ -1,5 +1,7 @@
 #include "weir/log/manifest.h"
 
+#include <limits>
+
 #include <nlohmann/json.hpp>
 
 #include "weir/base/crc32c.h"
@@ -10,6 +12,13 @@ namespace {
 
 constexpr int kManifestFormat = 1;
 constexpr std::string_view kStatesMagic = "WEIRSTA1";
+constexpr uint64_t kNumberMax = std::numeric_limits<int64_t>::max();
+
+// Names lead to files below the data directory, whatever a manifest says.
+bool IsFileName(std::string_view name) {
+  return (name.starts_with("groups/") || name.starts_with("journals/")) &&
+         name.find("..") == std::string_view::npos;
+}
 
 }  // namespace
 
@@ -55,8 +64,10 @@ Result<Manifest> DecodeManifest(std::string_view text) {
     WEIR_ASSIGN(manifest.owner, ParseJournalId(json.at("owner").get<std::string>()));
     manifest.floor = Slot(json.at("floor").get<uint64_t>());
     manifest.states = json.at("states").get<std::string>();
+    if (!IsFileName(manifest.states)) return corrupt("names no file of buckets' states");
     for (const auto& file : json.at("files")) {
       manifest.files.push_back({file.at("name").get<std::string>(), file.at("level").get<int>()});
+      if (!IsFileName(manifest.files.back().name)) return corrupt("names a file elsewhere");
     }
     return manifest;
   } catch (const nlohmann::json::exception& error) {
@@ -72,9 +83,10 @@ std::string EncodeBucketStates(const BucketStates& states) {
     // 0: no partition, since ids count from 0.
     AppendVarint(out,
                  bucket.partition_id ? static_cast<uint64_t>(bucket.partition_id->value) + 1 : 0);
-    AppendVarint(out, static_cast<uint64_t>(bucket.bucket_id));
+    AppendVarint(out, static_cast<uint32_t>(bucket.bucket_id));
     AppendVarint(out, static_cast<uint64_t>(state.start.value));
-    AppendVarint(out, static_cast<uint64_t>(state.max_timestamp.value + 1));
+    AppendVarint(out, static_cast<uint64_t>(state.end - state.start));
+    AppendVarint(out, static_cast<uint64_t>(state.max_timestamp.value));
     state.writers.EncodeTo(out);
   }
   const uint32_t crc = Crc32c(AsBytes(out));
@@ -86,29 +98,38 @@ Result<BucketStates> DecodeBucketStates(std::string_view text) {
   const auto corrupt = [](const char* what) {
     return Fail(ErrorCode::kCorruptData, "bucket states {}", what);
   };
-  if (text.size() < kStatesMagic.size() + 4 || !text.starts_with(kStatesMagic))
+  if (text.size() < kStatesMagic.size() + 4 || !text.starts_with(kStatesMagic)) {
     return corrupt("are cut short");
+  }
   const Bytes covered = AsBytes(text).first(text.size() - 4);
-  if (LoadLittle<uint32_t>(covered.data() + covered.size()) != Crc32c(covered))
+  if (LoadLittle<uint32_t>(covered.data() + covered.size()) != Crc32c(covered)) {
     return corrupt("checksum differs");
+  }
   Bytes rest = covered.subspan(kStatesMagic.size());
   BucketStates states;
   const auto count = TakeVarint(rest);
   if (!count) return corrupt("make no sense");
   for (uint64_t i = 0; i < *count; ++i) {
     const auto table = TakeVarint(rest), partition = TakeVarint(rest), bucket = TakeVarint(rest);
-    const auto start = TakeVarint(rest), max_timestamp = TakeVarint(rest);
-    if (!table || !partition || !bucket || !start || !max_timestamp)
+    const auto start = TakeVarint(rest), records = TakeVarint(rest);
+    const auto max_timestamp = TakeVarint(rest);
+    if (!table || !partition || *partition > kNumberMax || !bucket ||
+        *bucket > std::numeric_limits<uint32_t>::max() || !start || *start > kNumberMax ||
+        !records || *records > kNumberMax - *start || !max_timestamp) {
       return corrupt("make no sense");
+    }
     TableBucket id{TableId(static_cast<int64_t>(*table)), std::nullopt,
-                   static_cast<int32_t>(*bucket)};
+                   static_cast<int32_t>(static_cast<uint32_t>(*bucket))};
     if (*partition > 0) id.partition_id = PartitionId(static_cast<int64_t>(*partition) - 1);
+    if (!states.empty() && !(std::prev(states.end())->first < id)) return corrupt("are not sorted");
     BucketState state;
     state.start = LogOffset(static_cast<int64_t>(*start));
-    state.max_timestamp = Timestamp(static_cast<int64_t>(*max_timestamp) - 1);
+    state.end = state.start + static_cast<int64_t>(*records);
+    state.max_timestamp = Timestamp(static_cast<int64_t>(*max_timestamp));
     WEIR_ASSIGN(state.writers, WriterTable::DecodeFrom(rest));
-    states.insert_or_assign(id, std::move(state));
+    states.emplace_hint(states.end(), id, std::move(state));
   }
+  if (!rest.empty()) return corrupt("go on behind their end");
   return states;
 }
 

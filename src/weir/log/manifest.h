@@ -32,9 +32,12 @@ struct Manifest {
   std::string states;
 };
 
-/// What the files alone do not say about a bucket.
+/// What the files alone do not say about a bucket. A bucket without a state was dropped, or made
+/// since; what sealed files have of it is dead.
 struct BucketState {
   LogOffset start;
+  /// Everything below was durable when the manifest was written: if it is not found, data is lost.
+  LogOffset end;
   Timestamp max_timestamp;
   WriterTable writers;
 };

@@ -1,329 +1,285 @@
 #include "weir/log/recovery.h"
 
 #include <algorithm>
-#include <set>
 
 #include "weir/base/buffer.h"
 #include "weir/base/log.h"
-#include "weir/log/piece_builder.h"
+#include "weir/log/journal_scan.h"
 
 namespace weir {
 namespace {
 
 constexpr size_t kManifestBytesMax = 64 << 20;
 constexpr size_t kStatesBytesMax = 4ull << 30;
+// How much of a journal file is written anew at once.
+constexpr size_t kRewriteBytes = 4 << 20;
 
-BucketLog& BucketOf(RecoveredGroup& group, const TableBucket& id) {
-  std::shared_ptr<BucketLog>& bucket = group.buckets[id];
-  if (!bucket) {
-    bucket = std::make_shared<BucketLog>();
-    bucket->id = id;
-    bucket->max_timestamp = kNoTimestamp;
-  }
-  return *bucket;
+Error AboutFile(Error error, const std::string& path) {
+  error.message += fmt::format(": file={}", path);
+  if (error.code == ErrorCode::kCorruptData) error.message += "; restore it from a backup";
+  return error;
 }
 
-void AddFile(RecoveredGroup& group, const std::shared_ptr<DataFile>& file,
-             const std::vector<DirectoryEntry>& directory) {
-  for (const DirectoryEntry& range : directory)
-    BucketOf(group, range.bucket).extents.push_back({file, range});
-  group.files.push_back(file);
-}
-
-/// One walk over the slots of a journal file.
-class JournalFileWalk {
+class Recovery {
  public:
-  JournalFileWalk(const DataFile& file, uint64_t end) : file_(file), end_(end) {}
+  Recovery(FileSystem& files, const std::string& data_dir, GroupId group_id)
+      : files_(files), data_dir_(data_dir) {
+    group_.manifest.group = group_id;
+  }
 
-  uint64_t position() const { return position_; }
-  const std::vector<IndexEntry>& entries() const { return entries_; }
-
-  /// Reads one slot; false at the end, or where there is none. Errors: kIo, kCorruptData: the slot
-  /// is damaged.
-  Result<bool> Next(Slot expected, RecoveredGroup& group) {
-    if (position_ + kSlotHeaderBytes > end_) return false;
-    std::byte head[kSlotHeaderBytes];
-    WEIR_ASSIGN(const size_t read, file_.file->ReadAt(position_, head));
-    if (read < kSlotHeaderBytes) return false;
-    WEIR_ASSIGN(const SlotHeader header, DecodeSlotHeader(head));
-    if (header.journal != file_.header.journal || header.slot != expected) {
-      return Fail(ErrorCode::kCorruptData, "another slot is expected: slot={}", expected);
+  Result<RecoveredGroup> Run() {
+    WEIR_TRY(ReadManifest());
+    WEIR_TRY(ReadStates());
+    WEIR_TRY(OpenNamedFiles());
+    JournalScan scan;
+    if (group_.manifest.epoch != Epoch(0)) {
+      WEIR_ASSIGN(scan, ScanJournal(files_, data_dir_, group_.manifest.owner, group_.manifest.floor,
+                                    group_.manifest.group, group_.manifest.epoch));
     }
-    const uint64_t size = uint64_t{header.data_bytes} +
-                          uint64_t{header.entry_count} * kIndexEntryBytes + kSlotTrailerBytes;
-    if (size > end_ - position_ - kSlotHeaderBytes) {
-      return Fail(ErrorCode::kCorruptData, "slot is cut short: slot={}", expected);
-    }
-    Buffer body = Buffer::Allocate(size);
-    WEIR_TRY(file_.file->ReadAt(position_ + kSlotHeaderBytes, body.mutable_bytes()));
-    const Bytes data = body.bytes().first(header.data_bytes);
-    WEIR_ASSIGN(std::vector<IndexEntry> entries,
-                DecodeSlotIndex(body.bytes().subspan(header.data_bytes), header));
-    for (const IndexEntry& entry : entries) WEIR_TRY(CheckPiece(entry, data));
-    for (IndexEntry& entry : entries) {
-      if (entry.group != group.manifest.group || entry.epoch != group.manifest.epoch) continue;
-      Replay(group, entry, data);
-      entry.piece.position += position_ + kSlotHeaderBytes;
-      entries_.push_back(entry);
-    }
-    position_ += kSlotHeaderBytes + size;
-    group.replayed_bytes += size;
-    return true;
+    for (const ScannedFile& scanned : scan.files) TakeScanned(scanned);
+    WEIR_TRY(AssembleBuckets());
+    // Until here nothing was changed on the disk.
+    WEIR_TRY(SealScanned(scan));
+    RemoveLeftovers();
+    group_.replayed_bytes = scan.slot_bytes;
+    group_.cut_bytes = scan.torn_bytes;
+    return std::move(group_);
   }
 
  private:
-  static Status CheckPiece(const IndexEntry& entry, Bytes data) {
-    const Piece& told = entry.piece;
-    PieceBuilder found;
-    const Bytes bytes = data.subspan(told.position, told.bytes);
-    for (LogBatchReader reader(bytes); !reader.at_end();) {
-      const uint64_t position = told.position + reader.position();
-      WEIR_ASSIGN(const LogBatchView batch, reader.Next());
-      WEIR_TRY(CheckLogBatchCrc(batch.bytes, batch.header));
-      found.Add(batch.header, batch.bytes, position);
+  Status ReadManifest() {
+    const std::string path = ManifestPath(data_dir_, group_.manifest.group);
+    if (!files_.Exists(path)) return CheckThatGroupIsNew(path);
+    WEIR_ASSIGN(const std::string text, ReadWholeFile(files_, path, kManifestBytesMax));
+    auto manifest = DecodeManifest(text);
+    if (!manifest.ok()) return AboutFile(std::move(manifest).error(), path);
+    if (manifest->group != group_.manifest.group) {
+      return AboutFile(Fail(ErrorCode::kCorruptData, "manifest of another group"), path);
     }
-    if (found.pieces().size() != 1 || found.pieces()[0].heads_crc != told.heads_crc ||
-        found.pieces()[0].base != told.base || found.pieces()[0].end != told.end) {
-      return Fail(ErrorCode::kCorruptData, "batches differ from their index: bucket={}",
-                  entry.bucket);
+    group_.manifest = *std::move(manifest);
+    return Ok();
+  }
+
+  /// A group without a manifest has nothing else either. If it has, the manifest was lost, and what
+  /// is there must not be taken for leftovers.
+  Status CheckThatGroupIsNew(const std::string& path) {
+    std::string witness;
+    const std::string directory = GroupDirectory();
+    if (files_.Exists(data_dir_ + "/" + directory)) {
+      WEIR_ASSIGN(const std::vector<std::string> names, files_.List(data_dir_ + "/" + directory));
+      for (const std::string& name : names) {
+        if (name.ends_with(".seg")) witness = directory + "/" + name;
+      }
+    }
+    if (witness.empty()) {
+      WEIR_ASSIGN(witness, FindJournalOfGroup());
+    }
+    if (witness.empty()) return Ok();
+    return Fail(
+        ErrorCode::kCorruptData,
+        "the manifest of a group is missing, but not its data: file={} found={}; restore it "
+        "from a backup",
+        path, witness);
+  }
+
+  /// Name of a journal file that was made for this group; empty if there is none.
+  Result<std::string> FindJournalOfGroup() {
+    if (!files_.Exists(data_dir_ + "/journals")) return std::string();
+    WEIR_ASSIGN(const std::vector<std::string> journals, files_.List(data_dir_ + "/journals"));
+    for (const std::string& journal : journals) {
+      const std::string directory = "journals/" + journal;
+      const auto names = files_.List(data_dir_ + "/" + directory);
+      if (!names.ok()) continue;  // no directory
+      for (const std::string& name : *names) {
+        const auto file =
+            files_.OpenFile(data_dir_ + "/" + directory + "/" + name, FileSystem::Open::kRead);
+        if (!file.ok()) continue;
+        std::byte head[kFileHeaderBytes] = {};
+        WEIR_TRY((*file)->ReadAt(0, head));
+        const auto header = DecodeFileHeader(head);
+        if (header.ok() && header->group == group_.manifest.group) return directory + "/" + name;
+      }
+    }
+    return std::string();
+  }
+
+  Status ReadStates() {
+    if (group_.manifest.states.empty()) return Ok();
+    const std::string path = data_dir_ + "/" + group_.manifest.states;
+    WEIR_ASSIGN(const std::string bytes, ReadWholeFile(files_, path, kStatesBytesMax));
+    auto states = DecodeBucketStates(bytes);
+    if (!states.ok()) return AboutFile(std::move(states).error(), path);
+    for (auto& [id, state] : *states) {
+      BucketLog& bucket = MakeBucket(id);
+      bucket.start = state.start;
+      bucket.written_end = state.end;
+      bucket.max_timestamp = state.max_timestamp;
+      bucket.writers = std::move(state.writers);
     }
     return Ok();
   }
 
-  static void Replay(RecoveredGroup& group, const IndexEntry& entry, Bytes data) {
-    BucketLog& bucket = BucketOf(group, entry.bucket);
-    bucket.max_timestamp = std::max(bucket.max_timestamp, entry.piece.max_timestamp);
-    for (LogBatchReader reader(data.subspan(entry.piece.position, entry.piece.bytes));
-         !reader.at_end();) {
-      const Result<LogBatchView> batch = reader.Next();
-      const LogBatchHeader& header = batch->header;
-      if (header.writer_id == kNoWriterId) continue;
-      bucket.writers.Record(header.writer_id,
-                            {header.batch_sequence, header.base_offset, header.end_offset()},
-                            header.commit_timestamp);
+  Status OpenNamedFiles() {
+    for (const ManifestFile& named : group_.manifest.files) {
+      const std::string path = data_dir_ + "/" + named.name;
+      if (!files_.Exists(path)) {
+        return AboutFile(Fail(ErrorCode::kCorruptData, "a log file is missing"), path);
+      }
+      auto opened = OpenSealedFile(files_, data_dir_, named.name);
+      if (!opened.ok()) return AboutFile(std::move(opened).error(), path);
+      opened->file->level = named.level;
+      for (const DirectoryEntry& range : opened->directory) {
+        // Without a state it was dropped: the file is here for other buckets.
+        BucketLog* const bucket = FindBucket(range.bucket);
+        if (bucket != nullptr) bucket->extents.push_back({opened->file, range});
+      }
+      group_.files.push_back(opened->file);
     }
+    return Ok();
   }
 
-  const DataFile& file_;
-  const uint64_t end_;
-  uint64_t position_ = kFileHeaderBytes;
-  std::vector<IndexEntry> entries_;
-};
-
-/// Whether behind `position` there is a slot of this journal that was written when `slot` was known
-/// to be durable. Then the slot that cannot be read is damaged, and no torn tail.
-Result<bool> IsKnownDurable(const DataFile& file, uint64_t position, uint64_t end, Slot slot) {
-  constexpr size_t kWindow = 4 << 20;
-  Buffer window = Buffer::Allocate(kWindow);
-  while (position + kSlotHeaderBytes <= end) {
-    const size_t wanted = std::min<uint64_t>(kWindow, end - position);
-    WEIR_ASSIGN(const size_t read,
-                file.file->ReadAt(position, window.mutable_bytes().first(wanted)));
-    if (read < kSlotHeaderBytes) return false;
-    const Bytes bytes = window.bytes().first(read);
-    const uint32_t magic = 0x544f4c53;
-    for (size_t i = 0; i + kSlotHeaderBytes <= read; ++i) {
-      if (LoadLittle<uint32_t>(bytes.data() + i) != magic) continue;
-      const Result<SlotHeader> header = DecodeSlotHeader(bytes.subspan(i));
-      if (header.ok() && header->journal == file.header.journal && header->durable_below > slot)
-        return true;
+  /// Adds what the scan found of the buckets in one file. A file that nobody needs any more is kept
+  /// as well, until a manifest says so: it holds slots that another start would miss.
+  void TakeScanned(const ScannedFile& scanned) {
+    Unsealed unsealed;
+    unsealed.file = std::make_shared<DataFile>();
+    unsealed.file->name = scanned.name;
+    unsealed.file->header = scanned.header;
+    unsealed.file->entries_position = scanned.slots_end;
+    unsealed.file->data_bytes = scanned.slots_end - kFileHeaderBytes;
+    std::vector<IndexEntry> entries;
+    for (const ScannedPiece& piece : scanned.pieces) {
+      const TableBucket& id = piece.entry.bucket;
+      BucketLog* bucket = FindBucket(id);
+      // One that the manifest does not know was made since, and begins here, or was dropped before.
+      if (bucket == nullptr && piece.entry.piece.base != LogOffset(0)) continue;
+      if (bucket == nullptr) bucket = &MakeBucket(id);
+      for (const ScannedBatch& batch : piece.batches) {
+        bucket->writers.Record(batch.writer, {batch.sequence, batch.base, batch.end}, batch.time);
+      }
+      entries.push_back(piece.entry);
     }
-    if (read < wanted || wanted < kWindow) return false;
-    position += read - (kSlotHeaderBytes - 1);
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const IndexEntry& a, const IndexEntry& b) { return a.bucket < b.bucket; });
+    std::vector<DirectoryEntry> directory;
+    unsealed.tail = EncodeFileTail(entries, scanned.slots_end, Slot(0), &directory);
+    for (const DirectoryEntry& range : directory) {
+      FindBucket(range.bucket)->extents.push_back({unsealed.file, range});
+    }
+    group_.files.push_back(unsealed.file);
+    unsealed_.push_back(std::move(unsealed));
   }
-  return false;
-}
 
-struct JournalFiles {
-  std::string directory;           // below the data directory
-  std::vector<std::string> names;  // in order of their slots
-};
-
-Result<JournalFiles> ListJournal(FileSystem& files, const std::string& data_dir, JournalId id) {
-  JournalFiles found;
-  found.directory = "journals/" + ToString(id);
-  if (!files.Exists(data_dir + "/" + found.directory)) return found;
-  WEIR_ASSIGN(found.names, files.List(data_dir + "/" + found.directory));
-  std::erase_if(found.names, [](const std::string& name) { return !name.ends_with(".journal"); });
-  std::sort(found.names.begin(), found.names.end());
-  return found;
-}
-
-/// Walks the owner's journal from the floor on and takes what it finds into `group`.
-Status WalkOwnersJournal(FileSystem& files, const std::string& data_dir, RecoveredGroup& group) {
-  const Manifest& manifest = group.manifest;
-  if (manifest.epoch == Epoch(0)) return Ok();
-  WEIR_ASSIGN(const JournalFiles journal, ListJournal(files, data_dir, manifest.owner));
-  Slot next = manifest.floor;
-  bool is_at_end = false;
-  for (const std::string& file_name : journal.names) {
-    const std::string name = journal.directory + "/" + file_name;
-    const std::string path = data_dir + "/" + name;
-    auto file = std::make_shared<DataFile>();
-    file->name = name;
-    WEIR_ASSIGN(file->file, files.OpenFile(path, FileSystem::Open::kReadWrite));
-    WEIR_ASSIGN(const uint64_t size, file->file->Size());
-    std::byte head[kFileHeaderBytes] = {};
-    WEIR_TRY(file->file->ReadAt(0, head));
-    const Result<FileHeader> header = DecodeFileHeader(head);
-    if (!header.ok() && header.error().code == ErrorCode::kUnsupported) return header.error();
-    if (header.ok() && header->first_slot < manifest.floor) continue;  // one of `files`
-    // Behind a torn tail nothing was acknowledged. The same holds for a file that died before its
-    // header was whole.
-    if (is_at_end || !header.ok() || header->first_slot != next) {
-      is_at_end = true;
-      if (header.ok() && header->first_slot > next) {
-        WEIR_ASSIGN(const bool is_damage, IsKnownDurable(*file, kFileHeaderBytes, size, next));
-        if (is_damage) {
+  /// Puts the buckets together from what the files have of them.
+  Status AssembleBuckets() {
+    for (auto& [id, bucket] : group_.buckets) {
+      std::vector<Extent>& extents = bucket->extents;
+      std::erase_if(extents,
+                    [&](const Extent& extent) { return extent.range.end <= bucket->start; });
+      std::sort(extents.begin(), extents.end(),
+                [](const Extent& a, const Extent& b) { return a.range.base < b.range.base; });
+      LogOffset end = bucket->start;
+      for (const Extent& extent : extents) {
+        bucket->max_timestamp = std::max(bucket->max_timestamp, extent.range.max_timestamp);
+        // Only the first may begin earlier: a part of it is trimmed.
+        const bool is_first = &extent == &extents.front();
+        if (is_first ? extent.range.base > end : extent.range.base != end) {
           return Fail(ErrorCode::kCorruptData,
-                      "a journal file is missing or damaged: slot {} was durable and is not in {}; "
-                      "restore the file from a "
-                      "backup",
-                      next, journal.directory);
+                      "the log has a hole or an overlap: bucket={} expected={} found={} file={}; "
+                      "restore the data directory from a backup",
+                      id, end, extent.range.base, extent.file->name);
         }
+        end = extent.range.end;
       }
-      group.cut_bytes += size;
-      WEIR_TRY(files.Remove(path));
-      continue;
-    }
-    file->header = *header;
-
-    uint64_t end = size;
-    bool was_sealed = false;
-    if (size >= kFileHeaderBytes + kFileFooterBytes) {
-      std::byte foot[kFileFooterBytes];
-      WEIR_TRY(file->file->ReadAt(size - kFileFooterBytes, foot));
-      if (const auto footer = DecodeFileFooter(foot); footer.ok()) {
-        was_sealed = true;
-        end = footer->entries_position;
-      }
-    }
-    JournalFileWalk walk(*file, end);
-    while (true) {
-      const Result<bool> more = walk.Next(next, group);
-      if (more.ok() && *more) {
-        next = Slot(next.value + 1);
-        continue;
-      }
-      if (!more.ok() && more.error().code == ErrorCode::kIo) return more.error();
-      if (walk.position() == end) break;
-      WEIR_ASSIGN(const bool is_damage, IsKnownDurable(*file, walk.position(), size, next));
-      if (is_damage || was_sealed) {
+      if (end < bucket->written_end) {
         return Fail(ErrorCode::kCorruptData,
-                    "a journal file is damaged: file={} position={} slot={} reason={}; restore the "
-                    "file from a backup",
-                    path, walk.position(), next,
-                    more.ok() ? "slot is cut short" : more.error().message);
+                    "the log has lost its end: bucket={} expected={} found={}; restore the data "
+                    "directory from a backup",
+                    id, bucket->written_end, end);
       }
-      is_at_end = true;
-      group.cut_bytes += size - walk.position();
-      break;
+      bucket->written_end = bucket->committed_end = bucket->sync_end = bucket->end = end;
     }
-    if (walk.entries().empty()) {
-      WEIR_TRY(files.Remove(path));
-      continue;
-    }
-    if (!was_sealed) {
-      std::vector<IndexEntry> entries = walk.entries();
-      std::stable_sort(
-          entries.begin(), entries.end(),
-          [](const IndexEntry& a, const IndexEntry& b) { return a.bucket < b.bucket; });
-      std::vector<DirectoryEntry> directory;
-      const std::string tail = EncodeFileTail(entries, walk.position(), &directory);
-      const Bytes bytes = AsBytes(tail);
-      WEIR_TRY(file->file->Truncate(walk.position()));
-      WEIR_TRY(file->file->WriteAt(walk.position(), {&bytes, 1}));
-    }
-    WEIR_TRY(file->file->Sync());
-    WEIR_ASSIGN(const OpenedFile opened, OpenSealedFile(files, data_dir, name));
-    AddFile(group, opened.file, opened.directory);
+    return Ok();
   }
-  return Ok();
-}
 
-/// Puts the buckets together from what the files have of them.
-Status AssembleBuckets(RecoveredGroup& group) {
-  for (auto& [id, bucket] : group.buckets) {
-    std::sort(bucket->extents.begin(), bucket->extents.end(),
-              [](const Extent& a, const Extent& b) { return a.range.base < b.range.base; });
-    LogOffset end = bucket->start;
-    for (const Extent& extent : bucket->extents) {
-      bucket->max_timestamp = std::max(bucket->max_timestamp, extent.range.max_timestamp);
-      if (extent.range.end <= bucket->start) continue;
-      if (extent.range.base > end || (extent.range.base < end && end != bucket->start)) {
-        return Fail(ErrorCode::kCorruptData,
-                    "the log has a hole or an overlap: bucket={} expected={} found={} file={}; "
-                    "restore the data directory "
-                    "from a backup",
-                    id, end, extent.range.base, extent.file->name);
+  /// Makes sealed and durable files of those that were scanned, and removes those without slots.
+  Status SealScanned(const JournalScan& scan) {
+    for (const std::string& name : scan.torn_files) {
+      WEIR_TRY(files_.Remove(data_dir_ + "/" + name));
+    }
+    for (const Unsealed& unsealed : unsealed_) {
+      DataFile& file = *unsealed.file;
+      WEIR_ASSIGN(file.file,
+                  files_.OpenFile(data_dir_ + "/" + file.name, FileSystem::Open::kReadWrite));
+      WEIR_TRY(Rewrite(file));
+      WEIR_TRY(file.file->Truncate(file.entries_position));
+      const Bytes tail = AsBytes(unsealed.tail);
+      WEIR_TRY(file.file->WriteAt(file.entries_position, {&tail, 1}));
+      WEIR_TRY(file.file->Sync());
+    }
+    return Ok();
+  }
+
+  /// Writes a file over with the bytes that it has. If the process that wrote it met a failed sync,
+  /// the kernel may show bytes that are not on the disk, and takes them for clean.
+  static Status Rewrite(const DataFile& file) {
+    Buffer buffer = Buffer::Allocate(std::min<uint64_t>(kRewriteBytes, file.entries_position));
+    for (uint64_t position = 0; position < file.entries_position;) {
+      const uint64_t left = file.entries_position - position;
+      const MutableBytes part =
+          buffer.mutable_bytes().first(std::min<uint64_t>(buffer.size(), left));
+      WEIR_TRY(ReadExactly(file, position, part));
+      const Bytes bytes = part;
+      WEIR_TRY(file.file->WriteAt(position, {&bytes, 1}));
+      position += part.size();
+    }
+    return Ok();
+  }
+
+  void RemoveLeftovers() {
+    std::set<std::string> known{group_.manifest.states};
+    for (const auto& file : group_.files) known.insert(file->name);
+    const Result<std::vector<std::string>> names = files_.List(data_dir_ + "/" + GroupDirectory());
+    if (!names.ok()) return;
+    for (const std::string& name : *names) {
+      const std::string full = GroupDirectory() + "/" + name;
+      if (name == "manifest" || known.contains(full)) continue;
+      LogInfo("log", "removing a file that nothing names: file={}", full);
+      if (const Status removed = files_.Remove(data_dir_ + "/" + full); !removed.ok()) {
+        LogWarn("log", "{}", removed.error().message);
       }
-      end = extent.range.end;
     }
-    bucket->written_end = end;
-    bucket->end = end;
-    // States are written while appends are under way; what did not reach the files does not count.
-    bucket->writers.ForgetFrom(end);
   }
-  return Ok();
-}
 
-void RemoveLeftovers(FileSystem& files, const std::string& data_dir, const RecoveredGroup& group) {
-  std::set<std::string> known{group.manifest.states};
-  for (const auto& file : group.files) known.insert(file->name);
-  const std::string directory = fmt::format("groups/{}", group.manifest.group);
-  const Result<std::vector<std::string>> names = files.List(data_dir + "/" + directory);
-  if (!names.ok()) return;
-  for (const std::string& name : *names) {
-    const std::string full = directory + "/" + name;
-    if (name == "manifest" || known.contains(full)) continue;
-    LogInfo("log", "removing a file that nothing names: file={}", full);
-    if (const Status removed = files.Remove(data_dir + "/" + full); !removed.ok()) {
-      LogWarn("log", "{}", removed.error().message);
-    }
+  std::string GroupDirectory() const { return fmt::format("groups/{}", group_.manifest.group); }
+
+  BucketLog* FindBucket(const TableBucket& id) {
+    const auto found = group_.buckets.find(id);
+    return found == group_.buckets.end() ? nullptr : found->second.get();
   }
-}
+
+  BucketLog& MakeBucket(const TableBucket& id) {
+    auto bucket = std::make_shared<BucketLog>();
+    bucket->id = id;
+    bucket->max_timestamp = kNoTimestamp;
+    return *group_.buckets.emplace(id, std::move(bucket)).first->second;
+  }
+
+  struct Unsealed {
+    std::shared_ptr<DataFile> file;
+    std::string tail;
+  };
+
+  FileSystem& files_;
+  const std::string& data_dir_;
+  RecoveredGroup group_;
+  std::vector<Unsealed> unsealed_;
+};
 
 }  // namespace
 
-Result<RecoveredGroup> RecoverGroup(FileSystem& files, const std::string& data_dir,
-                                    GroupId group_id) {
-  RecoveredGroup group;
-  group.manifest.group = group_id;
-  const std::string path = ManifestPath(data_dir, group_id);
-  if (files.Exists(path)) {
-    WEIR_ASSIGN(const std::string text, ReadWholeFile(files, path, kManifestBytesMax));
-    auto manifest = DecodeManifest(text);
-    if (!manifest.ok()) {
-      manifest.error().message += fmt::format(": file={}; restore it from a backup", path);
-      return std::move(manifest).error();
-    }
-    group.manifest = *std::move(manifest);
-  }
-  if (!group.manifest.states.empty()) {
-    WEIR_ASSIGN(const std::string bytes,
-                ReadWholeFile(files, data_dir + "/" + group.manifest.states, kStatesBytesMax));
-    auto states = DecodeBucketStates(bytes);
-    if (!states.ok()) {
-      states.error().message +=
-          fmt::format(": file={}; restore it from a backup", group.manifest.states);
-      return std::move(states).error();
-    }
-    for (auto& [id, state] : *states) {
-      BucketLog& bucket = BucketOf(group, id);
-      bucket.start = state.start;
-      bucket.max_timestamp = state.max_timestamp;
-      bucket.writers = std::move(state.writers);
-    }
-  }
-  for (const ManifestFile& named : group.manifest.files) {
-    WEIR_ASSIGN(const OpenedFile opened, OpenSealedFile(files, data_dir, named.name));
-    opened.file->level = named.level;
-    AddFile(group, opened.file, opened.directory);
-  }
-  WEIR_TRY(WalkOwnersJournal(files, data_dir, group));
-  WEIR_TRY(AssembleBuckets(group));
-  RemoveLeftovers(files, data_dir, group);
-  return group;
+Result<RecoveredGroup> RecoverGroup(FileSystem& files, const std::string& data_dir, GroupId group) {
+  return Recovery(files, data_dir, group).Run();
 }
 
 void RemoveUnnamedJournals(FileSystem& files, const std::string& data_dir,

@@ -1,4 +1,5 @@
-// Finds out what a group's log consists of after a stop of any kind.
+// Finds out what a group's log consists of after a stop of any kind. Format:
+// docs/formats/journal.md.
 #pragma once
 
 #include <map>
@@ -25,16 +26,19 @@ struct RecoveredGroup {
 };
 
 /// Reads the manifest and the files that it names (their directories only), then walks the owner's
-/// journal from the floor to its end: checks every batch, cuts a torn tail and seals the file that
-/// was open. Files that nothing names any more are removed. Blocks.
+/// journal from the floor to its end: checks every batch, cuts a torn tail, seals the files that
+/// are not in the manifest and makes them durable. Files that nothing names any more are removed.
+/// Interrupted anywhere, it finds the same when it runs again. Blocks.
 ///
-/// Errors: kCorruptData: a file is damaged where it was known to be durable; nothing was changed.
-/// kIo. kUnsupported.
+/// A bucket that was dropped shortly before the stop may be found again, whole.
+///
+/// Errors: kCorruptData: a file is missing, or damaged where it was known to be durable; nothing
+/// was changed. kIo, kNoSpace. kUnsupported: a newer version wrote it.
 Result<RecoveredGroup> RecoverGroup(FileSystem& files, const std::string& data_dir, GroupId group);
 
 /// Removes journal files that no group names any more, and empty journal directories: a process
-/// died between giving a file up and removing it. `named` has the names of all groups' files.
-/// Blocks. Failures are only logged.
+/// died between giving a file up and removing it. `named` has the names of all groups' recovered
+/// files. To be called before anything is appended. Blocks. Failures are only logged.
 void RemoveUnnamedJournals(FileSystem& files, const std::string& data_dir,
                            const std::set<std::string>& named);
 

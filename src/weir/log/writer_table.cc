@@ -1,6 +1,9 @@
 #include "weir/log/writer_table.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
+#include <tuple>
 
 #include "weir/base/varint.h"
 
@@ -18,12 +21,20 @@ void WriterTable::Record(WriterId writer, AppendedBatch batch, Timestamp time) {
   if (state.recent.size() == kRecentBatches) state.recent.erase(state.recent.begin());
   state.recent.push_back(batch);
   state.last_time = time;
-  if (is_new && writers_.size() > kWritersMax) {
-    const auto oldest = std::min_element(
-        writers_.begin(), writers_.end(),
-        [&](const auto& a, const auto& b) { return a.second.last_time < b.second.last_time; });
-    if (oldest != place) writers_.erase(oldest);
+  if (writers_.size() > kWritersMax) ForgetSilentest(writer);
+}
+
+void WriterTable::ForgetSilentest(WriterId except) {
+  auto silentest = writers_.end();
+  for (auto it = writers_.begin(); it != writers_.end(); ++it) {
+    if (it->first == except) continue;
+    // By id among equals, so that a replay forgets the same one.
+    const bool is_before = silentest == writers_.end() ||
+                           std::tuple(it->second.last_time, it->first) <
+                               std::tuple(silentest->second.last_time, silentest->first);
+    if (is_before) silentest = it;
   }
+  writers_.erase(silentest);
 }
 
 void WriterTable::ForgetFrom(LogOffset end) {
@@ -41,8 +52,13 @@ void WriterTable::ForgetIdle(Timestamp now, int64_t idle_max_ms) {
 }
 
 void WriterTable::EncodeTo(std::string& out) const {
-  AppendVarint(out, writers_.size());
-  for (const auto& [writer, state] : writers_) {
+  std::vector<WriterId> ids;
+  ids.reserve(writers_.size());
+  for (const auto& [writer, state] : writers_) ids.push_back(writer);
+  std::sort(ids.begin(), ids.end());
+  AppendVarint(out, ids.size());
+  for (const WriterId writer : ids) {
+    const WriterState& state = writers_.at(writer);
     AppendVarint(out, static_cast<uint64_t>(writer.value));
     AppendVarint(out, static_cast<uint64_t>(state.last_time.value));
     AppendVarint(out, state.recent.size());
@@ -55,31 +71,40 @@ void WriterTable::EncodeTo(std::string& out) const {
 }
 
 Result<WriterTable> WriterTable::DecodeFrom(Bytes& bytes) {
-  bool is_whole = true;
-  const auto take = [&]() -> int64_t {
+  constexpr uint64_t kOffsetMax = std::numeric_limits<int64_t>::max();
+  bool is_sound = true;
+  // A number of at most `max`; 0 from the first unsound one on.
+  const auto take = [&](uint64_t max) -> uint64_t {
     const auto value = TakeVarint(bytes);
-    is_whole = is_whole && value.has_value();
-    return static_cast<int64_t>(value.value_or(0));
+    is_sound = is_sound && value && *value <= max;
+    return is_sound ? *value : 0;
   };
   WriterTable table;
-  const int64_t writers = take();
-  for (int64_t i = 0; is_whole && i < writers; ++i) {
-    const WriterId writer(take());
+  const uint64_t writers = take(kWritersMax);
+  std::optional<WriterId> before;
+  for (uint64_t i = 0; is_sound && i < writers; ++i) {
+    const WriterId writer(static_cast<int64_t>(take(std::numeric_limits<uint64_t>::max())));
     WriterState state;
-    state.last_time = Timestamp(take());
-    const int64_t batches = take();
-    for (int64_t k = 0; is_whole && k < batches; ++k) {
+    state.last_time = Timestamp(static_cast<int64_t>(take(std::numeric_limits<uint64_t>::max())));
+    const uint64_t batches = take(kRecentBatches);
+    for (uint64_t k = 0; is_sound && k < batches; ++k) {
       AppendedBatch batch;
-      batch.sequence = BatchSequence(static_cast<int32_t>(take()));
-      batch.base = LogOffset(take());
-      batch.end = batch.base + take();
+      const auto sequence = static_cast<uint32_t>(take(std::numeric_limits<uint32_t>::max()));
+      batch.sequence = BatchSequence(static_cast<int32_t>(sequence));
+      batch.base = LogOffset(static_cast<int64_t>(take(kOffsetMax)));
+      const uint64_t records = take(kOffsetMax - static_cast<uint64_t>(batch.base.value));
+      batch.end = batch.base + static_cast<int64_t>(records);
+      is_sound = is_sound && records > 0 &&
+                 (state.recent.empty() || batch.base >= state.recent.back().end);
       state.recent.push_back(batch);
     }
-    is_whole = is_whole && !state.recent.empty() && state.recent.size() <= kRecentBatches;
-    if (is_whole) table.writers_.insert_or_assign(writer, std::move(state));
+    is_sound = is_sound && !state.recent.empty() && (!before || *before < writer);
+    before = writer;
+    if (is_sound) table.writers_.emplace(writer, std::move(state));
   }
-  if (!is_whole)
+  if (!is_sound) {
     return Fail(ErrorCode::kCorruptData, "writer table is cut short or makes no sense");
+  }
   return table;
 }
 

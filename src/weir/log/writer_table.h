@@ -49,11 +49,14 @@ class WriterTable {
 
   size_t size() const { return writers_.size(); }
 
+  /// The same table always gives the same bytes.
   void EncodeTo(std::string& out) const;
   /// Takes a table off the front of `bytes`. Errors: kCorruptData.
   static Result<WriterTable> DecodeFrom(Bytes& bytes);
 
  private:
+  void ForgetSilentest(WriterId except);
+
   std::unordered_map<WriterId, WriterState> writers_;
 };
 
