@@ -57,6 +57,11 @@ class FaultFileSystem final : public FileSystem {
     dies_at_ = calls_ + call;
     random_.seed(seed);
   }
+  /// The process is dead at once.
+  void Die() {
+    const std::lock_guard lock(mutex_);
+    is_dead_ = true;
+  }
   bool is_dead() const {
     const std::lock_guard lock(mutex_);
     return is_dead_;

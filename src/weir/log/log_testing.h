@@ -90,9 +90,8 @@ class RecordingListener final : public BucketLogListener {
     Wake();
   }
 
-  /// Waits for `end` to be written or committed; false if something is lost before.
-  Task<bool> Reached(const LogOffset* which, LogOffset end) {
-    const size_t lost_before = lost_from.size();
+  /// Waits for `end` to be written or committed; false if more is lost than `lost_before`.
+  Task<bool> Reached(const LogOffset* which, LogOffset end, size_t lost_before) {
     while (*which < end && lost_from.size() == lost_before) {
       Event next(loop_);
       waiting_.push_back(&next);
@@ -150,6 +149,7 @@ class LogWorld {
   /// Runs `work`, which does not suspend, on the loop.
   template <typename F>
   auto OnLoop(F work) {
+    if (loop().IsCurrent()) return work();
     if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
       Await(Call(&work));
     } else {
@@ -181,7 +181,7 @@ class LogWorld {
   }
   /// kill -9: what is in the page cache stays.
   void Kill() {
-    files_.DieAt(0, 1);
+    files_.Die();
     Stop();
     files_.Revive();
   }
@@ -189,6 +189,9 @@ class LogWorld {
   struct TestBucket {
     std::shared_ptr<BucketLog> log;
     std::unique_ptr<RecordingListener> listener;
+    /// Of the last append: its end, and what was lost before it.
+    LogOffset appended_end;
+    size_t lost_before = 0;
   };
   TestBucket& Bucket(const TableBucket& id) {
     TestBucket& bucket = buckets_[id];
@@ -211,20 +214,29 @@ class LogWorld {
   Result<LogOffset> Append(const TableBucket& id, Buffer batches, bool needs_sync = true,
                            Timestamp now = Timestamp(1000)) {
     TestBucket& bucket = Bucket(id);
-    return OnLoop([&] {
-      return log_->Append(bucket.log, batches, HeadersOf(batches.bytes()), now, needs_sync);
-    });
+    return OnLoop([&] { return AppendOnLoop(bucket, batches, needs_sync, now); });
   }
-  /// Whether everything appended so far is committed.
+  /// The same on the loop.
+  Result<LogOffset> AppendOnLoop(TestBucket& bucket, Buffer batches, bool needs_sync = true,
+                                 Timestamp now = Timestamp(1000)) {
+    const size_t lost_before = bucket.listener->lost_from.size();
+    auto base = log_->Append(bucket.log, batches, HeadersOf(batches.bytes()), now, needs_sync);
+    if (base.ok()) {
+      bucket.appended_end = bucket.log->end;
+      bucket.lost_before = lost_before;
+    }
+    return base;
+  }
+  /// Whether the last append is committed; false if it is lost.
   bool AwaitCommit(const TableBucket& id) {
     TestBucket& bucket = Bucket(id);
-    const LogOffset end = OnLoop([&] { return bucket.log->end; });
-    return Await(bucket.listener->Reached(&bucket.listener->committed, end));
+    return Await(bucket.listener->Reached(&bucket.listener->committed, bucket.appended_end,
+                                          bucket.lost_before));
   }
   bool AwaitWrite(const TableBucket& id) {
     TestBucket& bucket = Bucket(id);
-    const LogOffset end = OnLoop([&] { return bucket.log->end; });
-    return Await(bucket.listener->Reached(&bucket.listener->written, end));
+    return Await(bucket.listener->Reached(&bucket.listener->written, bucket.appended_end,
+                                          bucket.lost_before));
   }
   /// Appends and waits for the commit. Returns the stamped bytes, or nothing if it failed.
   std::string Put(const TableBucket& id, Buffer batches, bool needs_sync = true,
