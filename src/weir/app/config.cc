@@ -17,7 +17,8 @@ Status CheckConfig(const Config& config) {
   const fluss::FlussGatewayConfig& fluss = config.fluss;
   check(!config.node.data_dir.empty(), "no data directory is given: use --data-dir DIR");
   check(config.shards <= kShardsMax, fmt::format("shards must be at most {}", kShardsMax));
-  check(config.blocking_threads >= 1 && config.blocking_threads <= 256, "blocking_threads must be 1 to 256");
+  check(config.blocking_threads >= 1 && config.blocking_threads <= 256,
+        "blocking_threads must be 1 to 256");
   check(config.node.journal_file_bytes >= 1u << 20 && config.node.journal_file_bytes <= 4ull << 30,
         "log.journal_file_size must be 1mb to 4gb");
   check(config.node.maintenance_interval >= std::chrono::milliseconds(100),
@@ -48,7 +49,8 @@ Result<LogLevel> ParseLogLevel(std::string_view text) {
   for (const auto& [name, level] : kLevels) {
     if (text == name) return level;
   }
-  return Fail(ErrorCode::kInvalidServerConfig, "log level must be debug, info, warn or error: '{}'", text);
+  return Fail(ErrorCode::kInvalidServerConfig, "log level must be debug, info, warn or error: '{}'",
+              text);
 }
 
 Result<HostPort> ParseHostPort(std::string_view text) {
@@ -68,7 +70,8 @@ Result<HostPort> ParseHostPort(std::string_view text) {
       return parsed;
     }
   }
-  return Fail(ErrorCode::kInvalidServerConfig, "an address must be HOST:PORT with a port up to 65535: '{}'", text);
+  return Fail(ErrorCode::kInvalidServerConfig,
+              "an address must be HOST:PORT with a port up to 65535: '{}'", text);
 }
 
 std::string_view NearestWord(std::string_view word, const std::vector<std::string_view>& known) {

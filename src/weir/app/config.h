@@ -1,4 +1,5 @@
-// Settings of the server: from a TOML file, then from flags, which override it. docs/configuration.md tells each of them.
+// Settings of the server: from a TOML file, then from flags, which override it.
+// docs/configuration.md tells each of them.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@ inline constexpr size_t kShardsMax = 16;
 
 struct Config {
   LogLevel log_level = LogLevel::kInfo;
-  /// Threads that serve connections and own buckets; 0: as many as there are cores, up to kShardsMax.
+  /// Threads that serve connections and own buckets; 0: as many as there are cores, up to
+  /// kShardsMax.
   size_t shards = 0;
   /// Threads for disk reads that miss the page cache, syncs and compaction.
   size_t blocking_threads = 8;
@@ -25,8 +27,8 @@ struct Config {
   fluss::FlussGatewayConfig fluss;
 };
 
-/// Puts the settings of a TOML file into `config`. `name` is the file's, for messages. Errors: kInvalidServerConfig, with
-/// all that is wrong in it.
+/// Puts the settings of a TOML file into `config`. `name` is the file's, for messages. Errors:
+/// kInvalidServerConfig, with all that is wrong in it.
 Status ReadConfigText(std::string_view text, std::string_view name, Config& config);
 
 /// Errors: kInvalidServerConfig, with all that is wrong.

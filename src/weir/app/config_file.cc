@@ -1,4 +1,5 @@
-// Reading the settings file. The only place that includes the TOML parser, which is slow to compile.
+// Reading the settings file. The only place that includes the TOML parser, which is slow to
+// compile.
 #include <fmt/format.h>
 
 #define TOML_EXCEPTIONS 0
@@ -82,24 +83,36 @@ const Setting kSettings[] = {
     {"data_dir", [](const Value& v, Config& c) { return TakeText(v, c.node.data_dir); }},
     {"log_level", TakeLogLevel},
     {"shards", [](const Value& v, Config& c) { return TakeCount(v, c.shards); }},
-    {"blocking_threads", [](const Value& v, Config& c) { return TakeCount(v, c.blocking_threads); }},
+    {"blocking_threads",
+     [](const Value& v, Config& c) { return TakeCount(v, c.blocking_threads); }},
     {"log.durability", TakeDurability},
-    {"log.journal_file_size", [](const Value& v, Config& c) { return TakeSize(v, c.node.journal_file_bytes); }},
+    {"log.journal_file_size",
+     [](const Value& v, Config& c) { return TakeSize(v, c.node.journal_file_bytes); }},
     {"log.maintenance_interval",
      [](const Value& v, Config& c) { return TakeDuration(v, c.node.maintenance_interval); }},
-    {"log.writer_idle_max", [](const Value& v, Config& c) { return TakeDuration(v, c.node.writer_idle_max); }},
-    {"fluss.listen", [](const Value& v, Config& c) { return TakeAddress(v, c.fluss.host, c.fluss.port); }},
+    {"log.writer_idle_max",
+     [](const Value& v, Config& c) { return TakeDuration(v, c.node.writer_idle_max); }},
+    {"fluss.listen",
+     [](const Value& v, Config& c) { return TakeAddress(v, c.fluss.host, c.fluss.port); }},
     {"fluss.advertised",
-     [](const Value& v, Config& c) { return TakeAddress(v, c.fluss.advertised_host, c.fluss.advertised_port); }},
-    {"fluss.connections_max", [](const Value& v, Config& c) { return TakeCount(v, c.fluss.connections_max); }},
+     [](const Value& v, Config& c) {
+       return TakeAddress(v, c.fluss.advertised_host, c.fluss.advertised_port);
+     }},
+    {"fluss.connections_max",
+     [](const Value& v, Config& c) { return TakeCount(v, c.fluss.connections_max); }},
     {"fluss.requests_running_max",
      [](const Value& v, Config& c) { return TakeCount(v, c.fluss.requests_running_max); }},
-    {"fluss.frame_size_max", [](const Value& v, Config& c) { return TakeSize(v, c.fluss.frame_bytes_max); }},
-    {"fluss.request_memory_max", [](const Value& v, Config& c) { return TakeSize(v, c.fluss.request_bytes_max); }},
-    {"fluss.response_memory_max", [](const Value& v, Config& c) { return TakeSize(v, c.fluss.response_bytes_max); }},
-    {"fluss.fetch_size_max", [](const Value& v, Config& c) { return TakeSize(v, c.fluss.fetch_bytes_max); }},
+    {"fluss.frame_size_max",
+     [](const Value& v, Config& c) { return TakeSize(v, c.fluss.frame_bytes_max); }},
+    {"fluss.request_memory_max",
+     [](const Value& v, Config& c) { return TakeSize(v, c.fluss.request_bytes_max); }},
+    {"fluss.response_memory_max",
+     [](const Value& v, Config& c) { return TakeSize(v, c.fluss.response_bytes_max); }},
+    {"fluss.fetch_size_max",
+     [](const Value& v, Config& c) { return TakeSize(v, c.fluss.fetch_bytes_max); }},
     {"fluss.idle_max", [](const Value& v, Config& c) { return TakeDuration(v, c.fluss.idle_max); }},
-    {"fluss.stall_max", [](const Value& v, Config& c) { return TakeDuration(v, c.fluss.stall_max); }},
+    {"fluss.stall_max",
+     [](const Value& v, Config& c) { return TakeDuration(v, c.fluss.stall_max); }},
 };
 
 std::string UnknownKey(std::string_view key) {
@@ -136,8 +149,8 @@ void ReadTable(const toml::table& table, const std::string& prefix, Config& conf
 Status ReadConfigText(std::string_view text, std::string_view name, Config& config) {
   const toml::parse_result parsed = toml::parse(text, name);
   if (!parsed) {
-    return Fail(ErrorCode::kInvalidServerConfig, "{}, line {}: {}", name, parsed.error().source().begin.line,
-                parsed.error().description());
+    return Fail(ErrorCode::kInvalidServerConfig, "{}, line {}: {}", name,
+                parsed.error().source().begin.line, parsed.error().description());
   }
   std::vector<std::string> problems;
   ReadTable(parsed.table(), "", config, problems);

@@ -72,14 +72,16 @@ TEST(Config, DefaultsAreValidOnceThereIsADataDirectory) {
 }
 
 TEST(Config, RefusesWhatItDoesNotKnowAndSaysWhatIsNear) {
-  EXPECT_THAT(Problem("[fluss]\nlisen = 'x'"), HasSubstr("'fluss.lisen': did you mean 'fluss.listen'?"));
+  EXPECT_THAT(Problem("[fluss]\nlisen = 'x'"),
+              HasSubstr("'fluss.lisen': did you mean 'fluss.listen'?"));
   EXPECT_THAT(Problem("datadir = 'x'"), HasSubstr("did you mean 'data_dir'?"));
   EXPECT_EQ(Problem("completely_different_thing = 1"),
             "weir.toml: there is no setting 'completely_different_thing'");
 }
 
 TEST(Config, TellsAllProblemsAtOnce) {
-  const std::string problem = Problem("shards = -1\nlog_level = 'loud'\n[fluss]\nidle_max = 5\nlisten = 'host'\nx = 1");
+  const std::string problem =
+      Problem("shards = -1\nlog_level = 'loud'\n[fluss]\nidle_max = 5\nlisten = 'host'\nx = 1");
   for (const char* part : {"shards", "log_level", "fluss.idle_max", "fluss.listen", "fluss.x"}) {
     EXPECT_THAT(problem, HasSubstr(part));
   }
@@ -105,8 +107,8 @@ TEST(HostPort, IsReadOrRefused) {
   EXPECT_EQ(ParseHostPort("localhost:9123")->host, "localhost");
   EXPECT_EQ(ParseHostPort("localhost:0")->port, 0);
   EXPECT_EQ(ParseHostPort("[::]:65535")->host, "::");
-  for (const char* text : {"", ":", "localhost", "localhost:", ":9123", "localhost:65536", "localhost:x", "a:1 ", "::1:9123",
-                           "localhost:-1"}) {
+  for (const char* text : {"", ":", "localhost", "localhost:", ":9123", "localhost:65536",
+                           "localhost:x", "a:1 ", "::1:9123", "localhost:-1"}) {
     EXPECT_FALSE(ParseHostPort(text).ok()) << text;
   }
 }

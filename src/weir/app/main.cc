@@ -1,10 +1,10 @@
-// The command line of `weir`. The only place that includes its parser, which is slow to compile.
+// The command line of `weir`. Its parser is slow to compile and stays out of other files.
 #include <cstdio>
 #include <optional>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "weir/app/config.h"
 #include "weir/app/serve.h"
@@ -26,12 +26,18 @@ struct ServeFlags {
 };
 
 void AddServe(CLI::App& app, ServeFlags& flags) {
-  CLI::App& serve = *app.add_subcommand("serve", "Serve tables until told to stop (SIGTERM, SIGINT)");
-  serve.add_option("--data-dir", flags.data_dir, "Where all data lives; made if it is missing")->type_name("DIR");
-  serve.add_option("--listen-fluss", flags.listen_fluss, "Where Fluss clients connect (default: 127.0.0.1:9123)")
+  CLI::App& serve =
+      *app.add_subcommand("serve", "Serve tables until told to stop (SIGTERM, SIGINT)");
+  serve.add_option("--data-dir", flags.data_dir, "Where all data lives; made if it is missing")
+      ->type_name("DIR");
+  serve
+      .add_option("--listen-fluss", flags.listen_fluss,
+                  "Where Fluss clients connect (default: 127.0.0.1:9123)")
       ->type_name("HOST:PORT");
-  serve.add_option("--config", flags.config_file, "Settings (TOML); flags override them")->type_name("FILE");
-  serve.add_option("--log-level", flags.log_level, "debug, info, warn or error (default: info)")->type_name("LEVEL");
+  serve.add_option("--config", flags.config_file, "Settings (TOML); flags override them")
+      ->type_name("FILE");
+  serve.add_option("--log-level", flags.log_level, "debug, info, warn or error (default: info)")
+      ->type_name("LEVEL");
 }
 
 Result<Config> ToConfig(const ServeFlags& flags) {
@@ -77,4 +83,6 @@ int Run(int argc, char** argv) {
 }  // namespace
 }  // namespace weir
 
-int main(int argc, char** argv) { return weir::Run(argc, argv); }
+int main(int argc, char** argv) {
+  return weir::Run(argc, argv);
+}

@@ -1,9 +1,9 @@
 #include "weir/app/serve.h"
 
+#include <sys/resource.h>
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <sys/resource.h>
 #include <thread>
 
 #include "weir/gateway/fluss/gateway.h"
@@ -17,7 +17,8 @@ void RaiseFileLimit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
   limit.rlim_cur = limit.rlim_max;
-  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) LogWarn("app", "cannot raise the limit of open files");
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0)
+    LogWarn("app", "cannot raise the limit of open files");
 }
 
 size_t ShardCount(const Config& config) {
@@ -39,9 +40,10 @@ struct World {
 
 void SayReady(const Config& config, uint16_t port, Duration took) {
   const std::string_view host = config.fluss.host;
-  const char* const format = host.find(':') == std::string_view::npos
-                                 ? "weir {} ready in {} ms: Fluss clients connect to {}:{}, data in {}\n"
-                                 : "weir {} ready in {} ms: Fluss clients connect to [{}]:{}, data in {}\n";
+  const char* const format =
+      host.find(':') == std::string_view::npos
+          ? "weir {} ready in {} ms: Fluss clients connect to {}:{}, data in {}\n"
+          : "weir {} ready in {} ms: Fluss clients connect to [{}]:{}, data in {}\n";
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
   fmt::print(fmt::runtime(format), Version(), milliseconds, host, port, config.node.data_dir);
   std::fflush(stdout);
@@ -72,7 +74,9 @@ Task<void> Run(World* world, const Config* config, Status* outcome) {
 
 }  // namespace
 
-std::string_view Version() { return WEIR_VERSION; }
+std::string_view Version() {
+  return WEIR_VERSION;
+}
 
 Status Serve(Config config) {
   SetLogLevel(config.log_level);

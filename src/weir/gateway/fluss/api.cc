@@ -8,7 +8,9 @@
 namespace weir::fluss {
 namespace {
 
-Task<Frame> Refuse(const RequestContext& context, Error error) { co_return ErrorFrame(context, error); }
+Task<Frame> Refuse(const RequestContext& context, Error error) {
+  co_return ErrorFrame(context, error);
+}
 
 template <typename Handler>
 struct HandlerTypes;
@@ -25,8 +27,8 @@ Task<Frame> Serve(const RequestContext& context, Buffer body) {
   const bool is_whole = request.ParsePartialFromArray(body.data(), static_cast<int>(body.size())) &&
                         request.IsInitialized();
   if (!is_whole) {
-    co_return ErrorFrame(context, Fail(ErrorCode::kMalformedRequest, "request cannot be decoded: api={}",
-                                       context.head.api_key));
+    co_return ErrorFrame(context, Fail(ErrorCode::kMalformedRequest,
+                                       "request cannot be decoded: api={}", context.head.api_key));
   }
   body = Buffer();
   auto response = co_await handler(context, std::move(request));
@@ -36,8 +38,8 @@ Task<Frame> Serve(const RequestContext& context, Buffer body) {
 
 constexpr bool kCarriesRecords = true;
 
-// In the order of their keys. The APIs that servers call among each other are not here: 1013, 1018, 1019, 1020, 1022, 1027,
-// 1028, 1029, 1031, 1043.
+// In the order of their keys. The APIs that servers call among each other are not here: 1013, 1018,
+// 1019, 1020, 1022, 1027, 1028, 1029, 1031, 1043.
 constexpr Api kApis[] = {
     {1000, "API_VERSIONS", 0, false, &Serve<&ApiVersions>},
     {1001, "CREATE_DATABASE", 0, false, &Serve<&CreateDatabase>},
@@ -98,7 +100,9 @@ constexpr Api kApis[] = {
 
 }  // namespace
 
-std::span<const Api> Apis() { return kApis; }
+std::span<const Api> Apis() {
+  return kApis;
+}
 
 const Api* FindApi(int16_t key) {
   const auto* const found = std::ranges::lower_bound(kApis, key, {}, &Api::key);
@@ -110,10 +114,12 @@ Task<Frame> Dispatch(const RequestContext& context, Buffer body) {
   const Api* const api = FindApi(head.api_key);
   if (api == nullptr) {
     // Silence would hang the client, which never gives up on a request.
-    return Refuse(context, Fail(ErrorCode::kUnsupported, "api is not known to this server: api={}", head.api_key));
+    return Refuse(context, Fail(ErrorCode::kUnsupported, "api is not known to this server: api={}",
+                                head.api_key));
   }
   if (head.api_version < 0 || head.api_version > api->version_max) {
-    return Refuse(context, Fail(ErrorCode::kUnsupported, "version of {} is not supported: version={} supported=0-{}",
+    return Refuse(context, Fail(ErrorCode::kUnsupported,
+                                "version of {} is not supported: version={} supported=0-{}",
                                 api->name, head.api_version, api->version_max));
   }
   return api->serve(context, std::move(body));

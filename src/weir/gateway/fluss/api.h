@@ -1,5 +1,5 @@
-// The table of APIs: which requests this server answers, in which versions, and by what. Specified by "Fluss protocol, API
-// reference"; docs/compatibility.md tells what each answer is worth.
+// The table of APIs: which requests this server answers, in which versions, and by what. Specified
+// by "Fluss protocol, API reference"; docs/compatibility.md tells what each answer is worth.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ std::span<const Api> Apis();
 /// Null if the key is unknown.
 const Api* FindApi(int16_t key);
 
-/// Serves a request of any key and version, with an error frame if need be. `context` stays until then. Whatever decides
-/// about order is done before the first suspension.
+/// Serves a request of any key and version, with an error frame if need be. `context` stays until
+/// then. Whatever decides about order is done before the first suspension.
 Task<Frame> Dispatch(const RequestContext& context, Buffer body);
 
 }  // namespace weir::fluss

@@ -10,7 +10,8 @@
 
 namespace weir::fluss {
 
-/// Who takes bytes gives them back; who finds too few waits in line, and does not read from its client meanwhile.
+/// Who takes bytes gives them back; who finds too few waits in line, and does not read from its
+/// client meanwhile.
 class ByteBudget {
  public:
   /// The line of those who wait is kept on `home`.
@@ -40,8 +41,8 @@ class ByteBudget {
   EventLoop& home_;
   const size_t bytes_max_;
   std::atomic<size_t> taken_ = 0;
-  // How many wait or are about to. Who gives looks at it after giving, who waits raises it before a last try: one of them
-  // sees the other.
+  // How many wait or are about to. Who gives looks at it after giving, who waits raises it before a
+  // last try: one of them sees the other.
   std::atomic<size_t> waiting_ = 0;
   std::deque<Waiter> line_;  // on home_
 };

@@ -9,7 +9,8 @@ namespace weir::fluss {
 namespace {
 
 Error NoAccessControl() {
-  return Fail(ErrorCode::kSecurityDisabled, "this server has no access control: everybody may do everything");
+  return Fail(ErrorCode::kSecurityDisabled,
+              "this server has no access control: everybody may do everything");
 }
 
 // Numbers of the protocol.
@@ -23,10 +24,12 @@ constexpr std::string_view kRebalancePrefix = "rebalance-";
 template <typename Request>
 Status CheckTagRequest(const Request& request) {
   if (request.server_tag() < 0 || request.server_tag() > kServerTagMax) {
-    return Fail(ErrorCode::kMalformedRequest, "server tag is not known: tag={}", request.server_tag());
+    return Fail(ErrorCode::kMalformedRequest, "server tag is not known: tag={}",
+                request.server_tag());
   }
   for (const int32_t id : request.server_ids()) {
-    if (id != kTabletServerId) return Fail(ErrorCode::kServerNotFound, "there is no such server: server_id={}", id);
+    if (id != kTabletServerId)
+      return Fail(ErrorCode::kServerNotFound, "there is no such server: server_id={}", id);
   }
   return Ok();
 }
@@ -37,16 +40,21 @@ Answer<wire::CreateAclsResponse> CreateAcls(const RequestContext&, wire::CreateA
   co_return NoAccessControl();
 }
 
-Answer<wire::ListAclsResponse> ListAcls(const RequestContext&, wire::ListAclsRequest) { co_return NoAccessControl(); }
+Answer<wire::ListAclsResponse> ListAcls(const RequestContext&, wire::ListAclsRequest) {
+  co_return NoAccessControl();
+}
 
-Answer<wire::DropAclsResponse> DropAcls(const RequestContext&, wire::DropAclsRequest) { co_return NoAccessControl(); }
+Answer<wire::DropAclsResponse> DropAcls(const RequestContext&, wire::DropAclsRequest) {
+  co_return NoAccessControl();
+}
 
-Answer<wire::DescribeClusterConfigsResponse> DescribeClusterConfigs(const RequestContext& context,
-                                                                    wire::DescribeClusterConfigsRequest) {
+Answer<wire::DescribeClusterConfigsResponse> DescribeClusterConfigs(
+    const RequestContext& context, wire::DescribeClusterConfigsRequest) {
   // Under the names that clients know, what holds here.
   const FlussGatewayConfig& config = context.service.config;
   const std::pair<const char*, std::string> settings[] = {
-      {"advertised.listeners", fmt::format("FLUSS://{}:{}", config.advertised_host, config.advertised_port)},
+      {"advertised.listeners",
+       fmt::format("FLUSS://{}:{}", config.advertised_host, config.advertised_port)},
       {"authorizer.enabled", "false"},
       {"bind.listeners", fmt::format("FLUSS://{}:{}", config.host, config.port)},
       {"default.bucket.number", fmt::format("{}", kBucketsDefault)},
@@ -55,7 +63,8 @@ Answer<wire::DescribeClusterConfigsResponse> DescribeClusterConfigs(const Reques
       {"max.bucket.num", fmt::format("{}", kPartitionedBucketsMax)},
       {"max.partition.num", fmt::format("{}", kPartitionsMax)},
       {"netty.connection.max-idle-time",
-       fmt::format("{}s", std::chrono::duration_cast<std::chrono::seconds>(config.idle_max).count())},
+       fmt::format("{}s",
+                   std::chrono::duration_cast<std::chrono::seconds>(config.idle_max).count())},
       {"netty.server.max-request-size", fmt::format("{}b", config.frame_bytes_max)},
   };
   wire::DescribeClusterConfigsResponse response;
@@ -68,16 +77,18 @@ Answer<wire::DescribeClusterConfigsResponse> DescribeClusterConfigs(const Reques
   co_return response;
 }
 
-Answer<wire::AlterClusterConfigsResponse> AlterClusterConfigs(const RequestContext&,
-                                                              wire::AlterClusterConfigsRequest request) {
+Answer<wire::AlterClusterConfigsResponse> AlterClusterConfigs(
+    const RequestContext&, wire::AlterClusterConfigsRequest request) {
   if (request.alter_configs_size() > 0) {
-    co_return Fail(ErrorCode::kInvalidServerConfig, "setting cannot be changed while the server runs: key={}",
+    co_return Fail(ErrorCode::kInvalidServerConfig,
+                   "setting cannot be changed while the server runs: key={}",
                    request.alter_configs(0).config_key());
   }
   co_return wire::AlterClusterConfigsResponse();
 }
 
-Answer<wire::GetClusterHealthResponse> GetClusterHealth(const RequestContext& context, wire::GetClusterHealthRequest) {
+Answer<wire::GetClusterHealthResponse> GetClusterHealth(const RequestContext& context,
+                                                        wire::GetClusterHealthRequest) {
   auto read = [](const Catalog& catalog) {
     int64_t buckets = 0;
     for (const TablePtr& table : catalog.AllTables()) {
@@ -86,7 +97,8 @@ Answer<wire::GetClusterHealthResponse> GetClusterHealth(const RequestContext& co
     }
     return buckets;
   };
-  const auto buckets = static_cast<int32_t>(std::min<int64_t>(co_await context.node().ReadCatalog(read), INT32_MAX));
+  const auto buckets =
+      static_cast<int32_t>(std::min<int64_t>(co_await context.node().ReadCatalog(read), INT32_MAX));
   wire::GetClusterHealthResponse response;
   response.set_num_replicas(buckets);
   response.set_in_sync_replicas(buckets);
@@ -96,13 +108,14 @@ Answer<wire::GetClusterHealthResponse> GetClusterHealth(const RequestContext& co
   co_return response;
 }
 
-Answer<wire::AddServerTagResponse> AddServerTag(const RequestContext& context, wire::AddServerTagRequest request) {
+Answer<wire::AddServerTagResponse> AddServerTag(const RequestContext& context,
+                                                wire::AddServerTagRequest request) {
   WEIR_CO_TRY(CheckTagRequest(request));
   if (request.server_ids_size() > 0) {
     int32_t present = Service::kNoServerTag;
     if (!context.service.server_tag.compare_exchange_strong(present, request.server_tag())) {
-      co_return Fail(ErrorCode::kServerTagExists, "server has a tag already: server_id={} tag={}", kTabletServerId,
-                     present);
+      co_return Fail(ErrorCode::kServerTagExists, "server has a tag already: server_id={} tag={}",
+                     kTabletServerId, present);
     }
   }
   co_return wire::AddServerTagResponse();
@@ -114,8 +127,9 @@ Answer<wire::RemoveServerTagResponse> RemoveServerTag(const RequestContext& cont
   if (request.server_ids_size() > 0) {
     int32_t present = request.server_tag();
     if (!context.service.server_tag.compare_exchange_strong(present, Service::kNoServerTag)) {
-      co_return Fail(ErrorCode::kServerTagNotFound, "server does not have the tag: server_id={} tag={}",
-                     kTabletServerId, request.server_tag());
+      co_return Fail(ErrorCode::kServerTagNotFound,
+                     "server does not have the tag: server_id={} tag={}", kTabletServerId,
+                     request.server_tag());
     }
   }
   co_return wire::RemoveServerTagResponse();
@@ -124,12 +138,13 @@ Answer<wire::RemoveServerTagResponse> RemoveServerTag(const RequestContext& cont
 Answer<wire::RebalanceResponse> Rebalance(const RequestContext& context, wire::RebalanceRequest) {
   // There is nowhere to move anything, so it is done at once.
   wire::RebalanceResponse response;
-  response.set_rebalance_id(fmt::format("{}{}", kRebalancePrefix, context.service.rebalances.fetch_add(1) + 1));
+  response.set_rebalance_id(
+      fmt::format("{}{}", kRebalancePrefix, context.service.rebalances.fetch_add(1) + 1));
   co_return response;
 }
 
-Answer<wire::ListRebalanceProgressResponse> ListRebalanceProgress(const RequestContext& context,
-                                                                  wire::ListRebalanceProgressRequest request) {
+Answer<wire::ListRebalanceProgressResponse> ListRebalanceProgress(
+    const RequestContext& context, wire::ListRebalanceProgressRequest request) {
   const int64_t last = context.service.rebalances.load();
   int64_t asked = last;
   if (request.has_rebalance_id()) {
@@ -149,7 +164,8 @@ Answer<wire::ListRebalanceProgressResponse> ListRebalanceProgress(const RequestC
   co_return response;
 }
 
-Answer<wire::CancelRebalanceResponse> CancelRebalance(const RequestContext&, wire::CancelRebalanceRequest) {
+Answer<wire::CancelRebalanceResponse> CancelRebalance(const RequestContext&,
+                                                      wire::CancelRebalanceRequest) {
   co_return Fail(ErrorCode::kNoRebalance, "no rebalance is in progress");
 }
 

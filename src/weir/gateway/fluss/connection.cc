@@ -14,8 +14,8 @@ constexpr size_t kTurnBytes = 1u << 20;
 // As many pieces as the operating system takes in one call.
 constexpr size_t kBatchPiecesMax = 64;
 
-// After a refused frame the connection stays open for so long and takes so much, because closing it over unread bytes would
-// destroy the response on its way.
+// After a refused frame the connection stays open for so long and takes so much, because closing it
+// over unread bytes would destroy the response on its way.
 constexpr Duration kLinger = std::chrono::seconds(2);
 constexpr size_t kLingerBytesMax = 256u << 20;
 
@@ -31,7 +31,8 @@ struct Yield {
 
 }  // namespace
 
-ServedConnection::ServedConnection(Service& service, EventLoop& loop, std::unique_ptr<Connection> connection)
+ServedConnection::ServedConnection(Service& service, EventLoop& loop,
+                                   std::unique_ptr<Connection> connection)
     : service_(service),
       loop_(loop),
       connection_(std::move(connection)),
@@ -133,16 +134,19 @@ Task<std::optional<RequestHead>> ServedConnection::ReadHead() {
     if (!co_await ReadSome(MutableBytes(inbox_).subspan(inbox_end_), taken)) co_return std::nullopt;
     inbox_end_ += taken;
   }
-  const Result<RequestHead> head = DecodeRequestHead(Bytes(inbox_).subspan(inbox_begin_, kRequestHeadBytes));
+  const Result<RequestHead> head =
+      DecodeRequestHead(Bytes(inbox_).subspan(inbox_begin_, kRequestHeadBytes));
   if (!head.ok()) {
-    LogDebug("gateway", "connection is closed: peer={} reason={}", connection_->peer(), head.error().message);
+    LogDebug("gateway", "connection is closed: peer={} reason={}", connection_->peer(),
+             head.error().message);
     co_return std::nullopt;
   }
   inbox_begin_ += kRequestHeadBytes;
   co_return *head;
 }
 
-/// Memory of just the body's size: its records may stay in memory long after the request, and should not hold more.
+/// Memory of just the body's size: its records may stay in memory long after the request, and
+/// should not hold more.
 Task<std::optional<Buffer>> ServedConnection::ReadBody(size_t bytes) {
   Buffer body = Buffer::Allocate(bytes);
   size_t filled = std::min(bytes, inbox_end_ - inbox_begin_);
@@ -162,7 +166,8 @@ Task<bool> ServedConnection::ReadSome(MutableBytes into, size_t& taken) {
     read_since_yield_ = 0;
     co_await Yield{loop_};
   }
-  const Result<size_t> count = co_await connection_->Read(into.first(std::min(into.size(), kTurnBytes)));
+  const Result<size_t> count =
+      co_await connection_->Read(into.first(std::min(into.size(), kTurnBytes)));
   if (!count.ok() || *count == 0) co_return false;
   // A small read costs about as much as so many bytes.
   constexpr size_t kReadCostBytes = 4096;
@@ -174,8 +179,8 @@ Task<bool> ServedConnection::ReadSome(MutableBytes into, size_t& taken) {
 
 /// Says why, and reads on without looking, so that the client gets to read it.
 Task<void> ServedConnection::RefuseAndLinger(RequestHead head, size_t frame_bytes_max) {
-  LogWarn("gateway", "frame is too large: peer={} api={} bytes={} max={}", connection_->peer(), head.api_key,
-          head.body_bytes, frame_bytes_max);
+  LogWarn("gateway", "frame is too large: peer={} api={} bytes={} max={}", connection_->peer(),
+          head.api_key, head.body_bytes, frame_bytes_max);
   Frame refusal;
   refusal.Add(EncodeErrorResponse(
       head.request_id, FlussCode::kCorruptMessage,
@@ -203,7 +208,8 @@ Task<void> ServedConnection::ServeRequest(RequestHead head, Buffer body, size_t 
 }
 
 bool ServedConnection::HasRoom() const {
-  return running_ < service_.config.requests_running_max && unsent_bytes_ < service_.config.unsent_bytes_max;
+  return running_ < service_.config.requests_running_max &&
+         unsent_bytes_ < service_.config.unsent_bytes_max;
 }
 
 void ServedConnection::Send(Frame frame) {
@@ -216,7 +222,8 @@ void ServedConnection::Send(Frame frame) {
   WakeWriter();
 }
 
-/// Not at once: what else is ready in this turn of the loop then goes out in the same call to the operating system.
+/// Not at once: what else is ready in this turn of the loop then goes out in the same call to the
+/// operating system.
 void ServedConnection::WakeWriter() {
   if (!is_writer_waiting_ || is_writer_woken_) return;
   is_writer_woken_ = true;

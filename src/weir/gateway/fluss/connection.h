@@ -1,5 +1,6 @@
-// One client's connection: reads requests, starts them in the order in which they come, and writes responses in the order
-// in which they are ready. Specified by "Fluss protocol, pipelining and ordering".
+// One client's connection: reads requests, starts them in the order in which they come, and writes
+// responses in the order in which they are ready. Specified by "Fluss protocol, pipelining and
+// ordering".
 #pragma once
 
 #include <array>
@@ -16,21 +17,23 @@
 
 namespace weir::fluss {
 
-/// What a decoded message takes at most for each byte of its frame: an empty message of two bytes becomes an object of some
-/// fifty. Requests that are decoded count so much against the budget of request bytes.
+/// What a decoded message takes at most for each byte of its frame: an empty message of two bytes
+/// becomes an object of some fifty. Requests that are decoded count so much against the budget of
+/// request bytes.
 inline constexpr size_t kDecodedPerByte = 32;
 
 /// Lives on one loop.
 ///
-/// Bounds: of requests, those of the config; a connection that reaches one is not read until it is below it again. Of
-/// memory besides: kInboxBytes for reading.
+/// Bounds: of requests, those of the config; a connection that reaches one is not read until it is
+/// below it again. Of memory besides: kInboxBytes for reading.
 class ServedConnection {
  public:
   ServedConnection(Service& service, EventLoop& loop, std::unique_ptr<Connection> connection);
   ServedConnection(const ServedConnection&) = delete;
   ServedConnection& operator=(const ServedConnection&) = delete;
 
-  /// Serves until the client goes, breaks the protocol or stalls, or until Stop. Nothing runs any more when it returns.
+  /// Serves until the client goes, breaks the protocol or stalls, or until Stop. Nothing runs any
+  /// more when it returns.
   Task<void> Run();
 
   /// Reads no more requests, ends the waits of fetches, and closes when all responses are written.

@@ -98,7 +98,8 @@ TEST_F(ConnectionTest, StartsAppendsInTheOrderOfTheirRequests) {
   Start();
   node_.holds_appends = true;
   std::string sent;
-  for (int i = 0; i < 5; ++i) sent += RequestFrame(kProduce, i, ProduceBody("batch " + std::to_string(i)));
+  for (int i = 0; i < 5; ++i)
+    sent += RequestFrame(kProduce, i, ProduceBody("batch " + std::to_string(i)));
   Send(sent);
   EXPECT_THAT(Answered(), IsEmpty());
   ASSERT_EQ(node_.appended.size(), 5u);
@@ -120,8 +121,8 @@ TEST_F(ConnectionTest, AFetchThatWaitsKeepsNobodyElseWaiting) {
 
 TEST_F(ConnectionTest, ABodyThatCannotBeDecodedCostsOneRequestOnly) {
   Start();
-  Send(RequestFrame(kProduce, 1, "\xff") + RequestFrame(kFetch, 2, "nonsense") + RequestFrame(4711, 3, "") +
-       Versions(4));
+  Send(RequestFrame(kProduce, 1, "\xff") + RequestFrame(kFetch, 2, "nonsense") +
+       RequestFrame(4711, 3, "") + Versions(4));
   EXPECT_THAT(Answered(), testing::UnorderedElementsAre(1, 2, 3, 4));
   EXPECT_FALSE(wire_.is_closed());
 }
@@ -171,7 +172,8 @@ TEST_F(ConnectionTest, RequestsBeyondTheBoundAreNotRead) {
   Start(config);
   node_.holds_appends = true;
   std::string sent;
-  for (int i = 0; i < 100; ++i) sent += RequestFrame(kProduce, i, ProduceBody(std::string(1000, 'r')));
+  for (int i = 0; i < 100; ++i)
+    sent += RequestFrame(kProduce, i, ProduceBody(std::string(1000, 'r')));
   Send(sent);
   EXPECT_EQ(node_.appended.size(), 3u);
   EXPECT_GT(wire_.unread(), 90'000u);
@@ -187,7 +189,8 @@ TEST_F(ConnectionTest, RequestsThatFindNoMemoryWaitForIt) {
   Start(config);
   node_.holds_appends = true;
   std::string sent;
-  for (int i = 0; i < 3; ++i) sent += RequestFrame(kProduce, i, ProduceBody(std::string(4'000, 'r')));
+  for (int i = 0; i < 3; ++i)
+    sent += RequestFrame(kProduce, i, ProduceBody(std::string(4'000, 'r')));
   Send(sent);
   EXPECT_EQ(node_.appended.size(), 2u);
   EXPECT_LE(service_->request_bytes.taken(), 10'000u);
@@ -213,7 +216,8 @@ TEST_F(ConnectionTest, AStopEndsTheWaitsAndSendsWhatWasAsked) {
   Start();
   node_.fetched = NothingYet;
   node_.holds_appends = true;
-  Send(RequestFrame(kFetch, 1, FetchBody(300'000, 1)) + RequestFrame(kProduce, 2, ProduceBody("r")));
+  Send(RequestFrame(kFetch, 1, FetchBody(300'000, 1)) +
+       RequestFrame(kProduce, 2, ProduceBody("r")));
   served_->Stop();
   EXPECT_THAT(Answered(), ElementsAre(1));
   EXPECT_FALSE(wire_.is_closed());
@@ -283,7 +287,8 @@ TEST_F(ConnectionTest, LargeResponsesGoOutInPartsAndWhole) {
   node_.fetched = [&](const BucketFetch&) -> Result<FetchedBucket> {
     FetchedBucket bucket;
     for (int i = 0; i < 200; ++i) {
-      bucket.records.pieces.push_back(Buffer::CopyOf(AsBytes(piece).first(i % 2 == 0 ? piece.size() : 1)));
+      bucket.records.pieces.push_back(
+          Buffer::CopyOf(AsBytes(piece).first(i % 2 == 0 ? piece.size() : 1)));
       bucket.records.bytes += bucket.records.pieces.back().size();
     }
     return bucket;
@@ -294,7 +299,8 @@ TEST_F(ConnectionTest, LargeResponsesGoOutInPartsAndWhole) {
   for (const ReceivedFrame& frame : frames) {
     wire::FetchLogResponse response;
     ASSERT_TRUE(response.ParseFromString(frame.body));
-    EXPECT_EQ(response.tables_resp(0).buckets_resp(0).records(), std::string(100 * piece.size() + 100, 'p'));
+    EXPECT_EQ(response.tables_resp(0).buckets_resp(0).records(),
+              std::string(100 * piece.size() + 100, 'p'));
   }
 }
 

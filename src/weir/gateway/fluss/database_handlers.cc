@@ -4,13 +4,15 @@
 
 namespace weir::fluss {
 
-Answer<wire::CreateDatabaseResponse> CreateDatabase(const RequestContext& context, wire::CreateDatabaseRequest request) {
-  WEIR_CO_TRY(co_await context.node().CreateDatabase(request.database_name(), request.database_json(),
-                                                     request.ignore_if_exists()));
+Answer<wire::CreateDatabaseResponse> CreateDatabase(const RequestContext& context,
+                                                    wire::CreateDatabaseRequest request) {
+  WEIR_CO_TRY(co_await context.node().CreateDatabase(
+      request.database_name(), request.database_json(), request.ignore_if_exists()));
   co_return wire::CreateDatabaseResponse();
 }
 
-Answer<wire::AlterDatabaseResponse> AlterDatabase(const RequestContext& context, wire::AlterDatabaseRequest request) {
+Answer<wire::AlterDatabaseResponse> AlterDatabase(const RequestContext& context,
+                                                  wire::AlterDatabaseRequest request) {
   DatabaseAlteration alteration;
   alteration.name = request.database_name();
   alteration.ignore_if_missing = request.ignore_if_not_exists();
@@ -20,13 +22,15 @@ Answer<wire::AlterDatabaseResponse> AlterDatabase(const RequestContext& context,
   co_return wire::AlterDatabaseResponse();
 }
 
-Answer<wire::DropDatabaseResponse> DropDatabase(const RequestContext& context, wire::DropDatabaseRequest request) {
-  WEIR_CO_TRY(co_await context.node().DropDatabase(request.database_name(), request.ignore_if_not_exists(),
-                                                   request.cascade()));
+Answer<wire::DropDatabaseResponse> DropDatabase(const RequestContext& context,
+                                                wire::DropDatabaseRequest request) {
+  WEIR_CO_TRY(co_await context.node().DropDatabase(
+      request.database_name(), request.ignore_if_not_exists(), request.cascade()));
   co_return wire::DropDatabaseResponse();
 }
 
-Answer<wire::ListDatabasesResponse> ListDatabases(const RequestContext& context, wire::ListDatabasesRequest request) {
+Answer<wire::ListDatabasesResponse> ListDatabases(const RequestContext& context,
+                                                  wire::ListDatabasesRequest request) {
   wire::ListDatabasesResponse response;
   auto read = [&](const Catalog& catalog) {
     if (!request.include_summary()) {
@@ -47,7 +51,9 @@ Answer<wire::ListDatabasesResponse> ListDatabases(const RequestContext& context,
 
 Answer<wire::DatabaseExistsResponse> DatabaseExists(const RequestContext& context,
                                                     wire::DatabaseExistsRequest request) {
-  auto read = [&](const Catalog& catalog) { return catalog.FindDatabase(request.database_name()) != nullptr; };
+  auto read = [&](const Catalog& catalog) {
+    return catalog.FindDatabase(request.database_name()) != nullptr;
+  };
   wire::DatabaseExistsResponse response;
   response.set_exists(co_await context.node().ReadCatalog(read));
   co_return response;

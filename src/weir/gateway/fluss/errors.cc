@@ -7,7 +7,8 @@ namespace weir::fluss {
 FlussCode ToFlussCode(ErrorCode code) {
   switch (code) {  // no default: -Wswitch names the code that has no wire form yet
     case ErrorCode::kInternal: return FlussCode::kUnknownServerError;
-    // Clients try both again without an end, and a writer loses nothing; the server's log says what is wrong.
+    // Clients try both again without an end, and a writer loses nothing; the server's log says what
+    // is wrong.
     case ErrorCode::kIo: return FlussCode::kLogStorage;
     case ErrorCode::kNoSpace: return FlussCode::kLogStorage;
     // A scanner must not spin over a damaged log in silence: this code makes its poll fail.
@@ -55,7 +56,8 @@ FlussCode ToFlussCode(ErrorCode code) {
     case ErrorCode::kServerTagNotFound: return FlussCode::kServerTagNotExist;
     case ErrorCode::kNoRebalance: return FlussCode::kNoRebalanceInProgress;
     case ErrorCode::kInvalidProducer: return FlussCode::kInvalidProducerId;
-    // The three below answer requests that clients of version 0.9 do not make, or make only as tools.
+    // The three below answer requests that clients of version 0.9 do not make, or make only as
+    // tools.
     case ErrorCode::kInvalidServerConfig: return FlussCode::kConfig;
     case ErrorCode::kInvalidScan: return FlussCode::kInvalidScanRequest;
     case ErrorCode::kUnknownScanner: return FlussCode::kUnknownScannerId;

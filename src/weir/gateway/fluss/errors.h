@@ -1,4 +1,5 @@
-// The error codes of the Fluss protocol, and the one map from ours to them. Specified by "Fluss protocol, error codes".
+// The error codes of the Fluss protocol, and the one map from ours to them. Specified by "Fluss
+// protocol, error codes".
 #pragma once
 
 #include <cstdint>
@@ -7,8 +8,9 @@
 
 namespace weir::fluss {
 
-/// Clients decide by the code alone: R = they try again, M = they also ask for metadata anew, others are final.
-/// Codes from 64 on are unknown to clients of version 0.9, which take them for kUnknownServerError.
+/// Clients decide by the code alone: R = they try again, M = they also ask for metadata anew,
+/// others are final. Codes from 64 on are unknown to clients of version 0.9, which take them for
+/// kUnknownServerError.
 enum class FlussCode : int32_t {
   kUnknownServerError = -1,
   kUnsupportedVersion = 2,
@@ -18,8 +20,8 @@ enum class FlussCode : int32_t {
   kDatabaseAlreadyExist = 6,
   kTableNotExist = 7,
   kTableAlreadyExist = 8,
-  kSchemaNotExist = 9,      // R
-  kLogStorage = 10,         // R
+  kSchemaNotExist = 9,        // R
+  kLogStorage = 10,           // R
   kNotLeaderOrFollower = 12,  // M
   kRecordTooLarge = 13,
   kCorruptRecord = 14,  // R by writers; scanners fail

@@ -17,9 +17,13 @@ enum : uint32_t {
   kRecords = 8
 };
 
-Error Malformed(const char* what) { return Fail(ErrorCode::kMalformedRequest, "{} of a fetch cannot be decoded", what); }
+Error Malformed(const char* what) {
+  return Fail(ErrorCode::kMalformedRequest, "{} of a fetch cannot be decoded", what);
+}
 
-size_t NotNegative(int64_t number) { return number < 0 ? 0 : static_cast<size_t>(number); }
+size_t NotNegative(int64_t number) {
+  return number < 0 ? 0 : static_cast<size_t>(number);
+}
 
 Result<BucketFetch> DecodeBucketFetch(Bytes message) {
   BucketFetch bucket;
@@ -70,7 +74,8 @@ Result<TableFetch> DecodeTableFetch(Bytes message, size_t& buckets_left) {
         const Bytes bucket_message = fields.Content();
         if (!fields.ok()) break;
         if (buckets_left-- == 0) {
-          return Fail(ErrorCode::kMalformedRequest, "too many buckets in one request: max={}", kRequestBucketsMax);
+          return Fail(ErrorCode::kMalformedRequest, "too many buckets in one request: max={}",
+                      kRequestBucketsMax);
         }
         WEIR_ASSIGN(BucketFetch bucket, DecodeBucketFetch(bucket_message));
         table.buckets.push_back(bucket);
@@ -95,7 +100,8 @@ BucketAnswer MeasureBucket(const BucketFetch& bucket, const Result<FetchedBucket
   answer.bytes = Int64FieldBytes(bucket.bucket_id);
   if (bucket.partition_id) answer.bytes += Int64FieldBytes(bucket.partition_id->value);
   if (fetched.ok()) {
-    answer.bytes += Int64FieldBytes(fetched->high_watermark.value) + Int64FieldBytes(fetched->log_start.value) +
+    answer.bytes += Int64FieldBytes(fetched->high_watermark.value) +
+                    Int64FieldBytes(fetched->log_start.value) +
                     BytesFieldBytes(fetched->records.bytes);
   } else {
     answer.code = static_cast<int32_t>(ToFlussCode(fetched.error().code));
@@ -106,8 +112,8 @@ BucketAnswer MeasureBucket(const BucketFetch& bucket, const Result<FetchedBucket
 }
 
 /// Everything up to the records, which are sent behind it.
-void WriteBucketHead(FieldWriter& fields, const BucketFetch& bucket, const Result<FetchedBucket>& fetched,
-                     const BucketAnswer& answer) {
+void WriteBucketHead(FieldWriter& fields, const BucketFetch& bucket,
+                     const Result<FetchedBucket>& fetched, const BucketAnswer& answer) {
   fields.BytesHead(2, answer.bytes);
   if (bucket.partition_id) fields.Int64(kPartitionId, bucket.partition_id->value);
   fields.Int64(kBucketId, bucket.bucket_id);
@@ -118,7 +124,8 @@ void WriteBucketHead(FieldWriter& fields, const BucketFetch& bucket, const Resul
   }
   fields.Int64(kHighWatermark, fetched->high_watermark.value);
   fields.Int64(kLogStart, fetched->log_start.value);
-  fields.BytesHead(kRecords, fetched->records.bytes);  // also when there are none: clients ask for its presence
+  fields.BytesHead(
+      kRecords, fetched->records.bytes);  // also when there are none: clients ask for its presence
 }
 
 }  // namespace
@@ -157,7 +164,8 @@ Result<FetchLogRequest> DecodeFetchLogRequest(Bytes body) {
   return request;
 }
 
-Frame EncodeFetchLogResponse(int32_t request_id, const std::vector<TableFetch>& tables, FetchResponse response) {
+Frame EncodeFetchLogResponse(int32_t request_id, const std::vector<TableFetch>& tables,
+                             FetchResponse response) {
   WEIR_CHECK(tables.size() == response.size());
   std::vector<std::vector<BucketAnswer>> answers(tables.size());
   std::vector<size_t> table_bytes(tables.size());

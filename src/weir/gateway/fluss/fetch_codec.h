@@ -1,4 +1,5 @@
-// FETCH_LOG requests, and responses whose records are sent from where they lie. Specified by "Fluss protocol, FETCH_LOG".
+// FETCH_LOG requests, and responses whose records are sent from where they lie. Specified by "Fluss
+// protocol, FETCH_LOG".
 #pragma once
 
 #include <optional>
@@ -11,8 +12,8 @@
 
 namespace weir::fluss {
 
-/// A request as the client sends it: nothing is bounded yet but the number of its buckets (kRequestBucketsMax) and of a
-/// table's projected columns (kProjectedFieldsMax).
+/// A request as the client sends it: nothing is bounded yet but the number of its buckets
+/// (kRequestBucketsMax) and of a table's projected columns (kProjectedFieldsMax).
 struct FetchLogRequest {
   int32_t bytes_max = 0;
   std::optional<int32_t> wait_max_ms;
@@ -26,7 +27,9 @@ inline constexpr size_t kProjectedFieldsMax = 32'768;
 /// Filters are not looked at: clients take a filter for a hint. Errors: kMalformedRequest.
 Result<FetchLogRequest> DecodeFetchLogRequest(Bytes body);
 
-/// A whole response frame: heads and records in turn. `response` has what was found for each bucket of `tables`.
-Frame EncodeFetchLogResponse(int32_t request_id, const std::vector<TableFetch>& tables, FetchResponse response);
+/// A whole response frame: heads and records in turn. `response` has what was found for each bucket
+/// of `tables`.
+Frame EncodeFetchLogResponse(int32_t request_id, const std::vector<TableFetch>& tables,
+                             FetchResponse response);
 
 }  // namespace weir::fluss

@@ -88,11 +88,17 @@ TEST(FetchCodec, RefusesWhatLacksARequiredField) {
   EXPECT_FALSE(without([](auto& r) { r.clear_follower_server_id(); }).ok());
   EXPECT_FALSE(without([](auto& r) { r.clear_max_bytes(); }).ok());
   EXPECT_FALSE(without([](auto& r) { r.mutable_tables_req(0)->clear_table_id(); }).ok());
-  EXPECT_FALSE(without([](auto& r) { r.mutable_tables_req(0)->clear_projection_pushdown_enabled(); }).ok());
-  EXPECT_FALSE(without([](auto& r) { r.mutable_tables_req(0)->mutable_buckets_req(0)->clear_bucket_id(); }).ok());
-  EXPECT_FALSE(without([](auto& r) { r.mutable_tables_req(0)->mutable_buckets_req(0)->clear_fetch_offset(); }).ok());
   EXPECT_FALSE(
-      without([](auto& r) { r.mutable_tables_req(0)->mutable_buckets_req(0)->clear_max_fetch_bytes(); }).ok());
+      without([](auto& r) { r.mutable_tables_req(0)->clear_projection_pushdown_enabled(); }).ok());
+  EXPECT_FALSE(without([](auto& r) {
+                 r.mutable_tables_req(0)->mutable_buckets_req(0)->clear_bucket_id();
+               }).ok());
+  EXPECT_FALSE(without([](auto& r) {
+                 r.mutable_tables_req(0)->mutable_buckets_req(0)->clear_fetch_offset();
+               }).ok());
+  EXPECT_FALSE(without([](auto& r) {
+                 r.mutable_tables_req(0)->mutable_buckets_req(0)->clear_max_fetch_bytes();
+               }).ok());
   EXPECT_TRUE(without([](auto& r) { r.clear_tables_req(); }).ok());
 }
 
@@ -122,7 +128,8 @@ TEST(FetchCodec, SendsRecordsFromWhereTheyLie) {
   tables[1].table_id = TableId(13);
   tables[1].buckets = {{std::nullopt, 0, LogOffset(0), 1}, {std::nullopt, 1, LogOffset(9), 1}};
   FetchResponse response(2);
-  response[0].push_back(FetchedBucket{LogOffset(10), LogOffset(0), Pieces({"first", "", "second"})});
+  response[0].push_back(
+      FetchedBucket{LogOffset(10), LogOffset(0), Pieces({"first", "", "second"})});
   response[0].push_back(Fail(ErrorCode::kOffsetOutOfRange, "gone"));
   response[1].push_back(FetchedBucket{LogOffset(0), LogOffset(0), {}});
   response[1].push_back(FetchedBucket{LogOffset(300), LogOffset(7), Pieces({"third"})});

@@ -12,7 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const Buffer frame = EncodeErrorResponse(1, FlussCode::kInvalidTable, AsText(input));
   fluss_wire::ErrorResponse error;
-  WEIR_CHECK(error.ParseFromArray(frame.data() + kResponseHeadBytes, static_cast<int>(frame.size() - kResponseHeadBytes)));
+  WEIR_CHECK(error.ParseFromArray(frame.data() + kResponseHeadBytes,
+                                  static_cast<int>(frame.size() - kResponseHeadBytes)));
   WEIR_CHECK(error.error_message().size() <= 2048);
   // What was sent once stays as it is.
   WEIR_CHECK(SentMessage(error.error_message()) == error.error_message());

@@ -16,7 +16,8 @@ enum ResponseType : int8_t { kSuccess = 0, kRequestFailed = 1 };
 
 void EncodeHead(MutableBytes into, ResponseType type, int32_t request_id, size_t body_bytes) {
   WEIR_CHECK(into.size() >= kResponseHeadBytes && body_bytes <= INT32_MAX - kResponseHeadBytes);
-  StoreBig<int32_t>(into.data(), static_cast<int32_t>(kResponseHeadBytes - kLengthBytes + body_bytes));
+  StoreBig<int32_t>(into.data(),
+                    static_cast<int32_t>(kResponseHeadBytes - kLengthBytes + body_bytes));
   StoreBig<int8_t>(into.data() + 4, type);
   StoreBig<int32_t>(into.data() + 5, request_id);
 }
@@ -43,7 +44,8 @@ Result<RequestHead> DecodeRequestHead(Bytes bytes) {
   WEIR_CHECK(bytes.size() >= kRequestHeadBytes);
   constexpr int32_t kLengthMin = kRequestHeadBytes - kLengthBytes;
   const auto length = LoadBig<int32_t>(bytes.data());
-  if (length < kLengthMin) return Fail(ErrorCode::kMalformedRequest, "frame length is below its minimum: {}", length);
+  if (length < kLengthMin)
+    return Fail(ErrorCode::kMalformedRequest, "frame length is below its minimum: {}", length);
   return RequestHead{.api_key = LoadBig<int16_t>(bytes.data() + 4),
                      .api_version = LoadBig<int16_t>(bytes.data() + 6),
                      .request_id = LoadBig<int32_t>(bytes.data() + 8),
@@ -57,7 +59,8 @@ void EncodeResponseHead(MutableBytes into, int32_t request_id, size_t body_bytes
 Buffer EncodeErrorResponse(int32_t request_id, FlussCode code, std::string_view message) {
   const std::string sent = SentMessage(message);
   const auto number = static_cast<int32_t>(code);
-  const size_t body_bytes = Int64FieldBytes(number) + (sent.empty() ? 0 : BytesFieldBytes(sent.size()));
+  const size_t body_bytes =
+      Int64FieldBytes(number) + (sent.empty() ? 0 : BytesFieldBytes(sent.size()));
   Buffer frame = Buffer::Allocate(kResponseHeadBytes + body_bytes);
   EncodeHead(frame.mutable_bytes(), kRequestFailed, request_id, body_bytes);
   FieldWriter fields(frame.mutable_bytes().subspan(kResponseHeadBytes));

@@ -1,4 +1,5 @@
-// Frames: how requests and responses follow one another on a connection. Specified by "Fluss protocol, frames".
+// Frames: how requests and responses follow one another on a connection. Specified by "Fluss
+// protocol, frames".
 #pragma once
 
 #include <cstddef>
@@ -24,8 +25,8 @@ struct RequestHead {
 inline constexpr size_t kRequestHeadBytes = 12;
 inline constexpr size_t kResponseHeadBytes = 9;
 
-/// `bytes` are the first kRequestHeadBytes of a request. Errors: kMalformedRequest if the length cannot be: then nobody
-/// knows where the next request begins.
+/// `bytes` are the first kRequestHeadBytes of a request. Errors: kMalformedRequest if the length
+/// cannot be: then nobody knows where the next request begins.
 Result<RequestHead> DecodeRequestHead(Bytes bytes);
 
 /// A response in the pieces in which its parts lie in memory; sent one behind the other.
@@ -45,8 +46,8 @@ void EncodeResponseHead(MutableBytes into, int32_t request_id, size_t body_bytes
 /// A whole response that says that the request failed.
 Buffer EncodeErrorResponse(int32_t request_id, FlussCode code, std::string_view message);
 
-/// What is sent of an error's message: not too much, and valid UTF-8 even if it quotes what is not, because clients refuse
-/// a whole response over a bad byte.
+/// What is sent of an error's message: not too much, and valid UTF-8 even if it quotes what is not,
+/// because clients refuse a whole response over a bad byte.
 std::string SentMessage(std::string_view message);
 
 }  // namespace weir::fluss

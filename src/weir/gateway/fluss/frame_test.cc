@@ -21,12 +21,15 @@ std::string FromHex(std::string_view hex) {
   return bytes;
 }
 
-std::string Text(const Buffer& buffer) { return std::string(AsText(buffer.bytes())); }
+std::string Text(const Buffer& buffer) {
+  return std::string(AsText(buffer.bytes()));
+}
 
 // The bytes below were recorded from the Python client 1.0.0.
 
 TEST(Frame, ReadsTheHeadsThatTheRealClientSends) {
-  const std::string versions = FromHex("0000001b 03e8 0000 00000000 0a0a 666c7573732d72757374 1205 312e302e30");
+  const std::string versions =
+      FromHex("0000001b 03e8 0000 00000000 0a0a 666c7573732d72757374 1205 312e302e30");
   const auto first = DecodeRequestHead(AsBytes(versions));
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(first->api_key, 1000);
@@ -78,7 +81,8 @@ TEST(Frame, WritesAnEmptyResponseAsAHeadOnly) {
 
 TEST(Frame, RefusesALengthThatCannotBe) {
   for (const char* length : {"00000007", "00000000", "ffffffff", "80000000"}) {
-    const auto head = DecodeRequestHead(AsBytes(FromHex(std::string(length) + "03e8 0000 00000000")));
+    const auto head =
+        DecodeRequestHead(AsBytes(FromHex(std::string(length) + "03e8 0000 00000000")));
     ASSERT_FALSE(head.ok()) << length;
     EXPECT_EQ(head.error().code, ErrorCode::kMalformedRequest);
   }
@@ -93,9 +97,11 @@ TEST(SentMessage, KeepsTextAsItIs) {
 }
 
 TEST(SentMessage, ReplacesWhatIsNoUtf8) {
-  EXPECT_EQ(SentMessage("a\xff" "b\xc3"), "a?b?");
-  EXPECT_EQ(SentMessage("\xed\xa0\x80"), "???");      // a surrogate
-  EXPECT_EQ(SentMessage("\xc0\xaf"), "??");           // longer than needed
+  EXPECT_EQ(SentMessage("a\xff"
+                        "b\xc3"),
+            "a?b?");
+  EXPECT_EQ(SentMessage("\xed\xa0\x80"), "???");       // a surrogate
+  EXPECT_EQ(SentMessage("\xc0\xaf"), "??");            // longer than needed
   EXPECT_EQ(SentMessage("\xf4\x90\x80\x80"), "????");  // beyond the last character
 }
 

@@ -26,7 +26,9 @@ class FlussGateway::Lane {
 
   void Start() { sweeping_.Spawn(Sweep()); }
 
-  void Serve(std::unique_ptr<Connection> connection) { serving_.Spawn(ServeOne(std::move(connection))); }
+  void Serve(std::unique_ptr<Connection> connection) {
+    serving_.Spawn(ServeOne(std::move(connection)));
+  }
 
   Task<void> Stop() {
     stopped_.Set();
@@ -67,8 +69,8 @@ class FlussGateway::Lane {
   std::vector<ServedConnection*> connections_;
 };
 
-FlussGateway::FlussGateway(Node& node, Network& network, Clock& clock, std::vector<EventLoop*> loops,
-                           FlussGatewayConfig config)
+FlussGateway::FlussGateway(Node& node, Network& network, Clock& clock,
+                           std::vector<EventLoop*> loops, FlussGatewayConfig config)
     : network_(network),
       loops_(std::move(loops)),
       service_(std::make_unique<Service>(node, clock, *loops_.front(), std::move(config))) {
@@ -84,7 +86,9 @@ Status FlussGateway::Start() {
     const bool is_any = config.host == "0.0.0.0" || config.host == "::";
     config.advertised_host = is_any ? "127.0.0.1" : config.host;
     if (is_any) {
-      LogWarn("gateway", "only clients of this machine will find the server until an advertised host is set: told={}",
+      LogWarn("gateway",
+              "only clients of this machine will find the server until an advertised host is set: "
+              "told={}",
               config.advertised_host);
     }
   }
@@ -96,7 +100,9 @@ Status FlussGateway::Start() {
   return Ok();
 }
 
-uint16_t FlussGateway::port() const { return listener_->port(); }
+uint16_t FlussGateway::port() const {
+  return listener_->port();
+}
 
 Task<void> FlussGateway::Stop() {
   is_stopping_ = true;
@@ -123,7 +129,8 @@ Task<void> FlussGateway::AcceptLoop() {
     }
     const bool is_full = service_->connections.load() >= service_->config.connections_max;
     if (is_full && !was_full) {
-      LogWarn("gateway", "connections are refused: reason=too many max={}", service_->config.connections_max);
+      LogWarn("gateway", "connections are refused: reason=too many max={}",
+              service_->config.connections_max);
     }
     was_full = is_full;
     if (is_full) continue;  // which closes it

@@ -1,5 +1,5 @@
-// The Fluss gateway: listens, and spreads connections over the event loops. One port serves both of the roles, coordinator
-// and tablet server, that clients know. Specified by "Fluss protocol".
+// The Fluss gateway: listens, and spreads connections over the event loops. One port serves both of
+// the roles, coordinator and tablet server, that clients know. Specified by "Fluss protocol".
 #pragma once
 
 #include <memory>
@@ -17,7 +17,8 @@ struct Service;
 class FlussGateway {
  public:
   /// All of these outlive the gateway. `loops` are those of the node; it listens on the first.
-  FlussGateway(Node& node, Network& network, Clock& clock, std::vector<EventLoop*> loops, FlussGatewayConfig config);
+  FlussGateway(Node& node, Network& network, Clock& clock, std::vector<EventLoop*> loops,
+               FlussGatewayConfig config);
   ~FlussGateway();
 
   /// Listens and begins to serve. On loops[0]. Errors: kIo, with the address.
@@ -26,9 +27,9 @@ class FlussGateway {
   /// Where it listens; after Start.
   uint16_t port() const;
 
-  /// Refuses new connections and requests, ends the waits of fetches, lets requests that run finish and responses go out
-  /// (no longer than the config says), and closes everything. On loops[0], once, also if Start failed. The node must
-  /// still run.
+  /// Refuses new connections and requests, ends the waits of fetches, lets requests that run finish
+  /// and responses go out (no longer than the config says), and closes everything. On loops[0],
+  /// once, also if Start failed. The node must still run.
   Task<void> Stop();
 
  private:

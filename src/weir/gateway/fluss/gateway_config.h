@@ -22,7 +22,8 @@ struct FlussGatewayConfig {
   size_t connections_max = 20'000;
   /// A connection without requests is closed after so long.
   Duration idle_max = std::chrono::minutes(10);
-  /// A connection that is in the middle of a frame, either way, and moves no byte for so long is closed.
+  /// A connection that is in the middle of a frame, either way, and moves no byte for so long is
+  /// closed.
   Duration stall_max = std::chrono::seconds(60);
   /// How long a stop waits for requests that run and for clients to take their responses.
   Duration stop_max = std::chrono::seconds(5);

@@ -28,7 +28,8 @@ class Client {
   bool is_connected() const { return is_connected_; }
 
   void Send(const std::string& bytes) {
-    ASSERT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+    ASSERT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
   }
 
   /// One response frame; nothing if the server has closed.
@@ -36,7 +37,8 @@ class Client {
     std::string head;
     if (!Take(4, head)) return std::nullopt;
     std::string rest;
-    if (!Take(static_cast<size_t>(LoadBig<int32_t>(AsBytes(head).data())), rest)) return std::nullopt;
+    if (!Take(static_cast<size_t>(LoadBig<int32_t>(AsBytes(head).data())), rest))
+      return std::nullopt;
     return SplitFrames(head + rest).front();
   }
 
@@ -63,7 +65,8 @@ class GatewayTest : public testing::Test {
     std::vector<EventLoop*> loops = {&loops_[0], &loops_[1]};
     gateway_.emplace(node_, *network_, clock_, std::move(loops), std::move(config));
     Status started;
-    RunBlocking(loops_[0], Run([](FlussGateway& gateway, Status& out) { out = gateway.Start(); }, started));
+    RunBlocking(loops_[0],
+                Run([](FlussGateway& gateway, Status& out) { out = gateway.Start(); }, started));
     ASSERT_TRUE(started.ok());
   }
 

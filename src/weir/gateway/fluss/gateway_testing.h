@@ -1,5 +1,5 @@
-// A world for tests of the gateway: a loop that runs by hand, a node that keeps its catalog in memory and does with logs
-// what a test says, and a connection whose client is the test.
+// A world for tests of the gateway: a loop that runs by hand, a node that keeps its catalog in
+// memory and does with logs what a test says, and a connection whose client is the test.
 #pragma once
 
 #include <algorithm>
@@ -78,7 +78,8 @@ class FakeNode final : public Node {
     WEIR_CHECK(Apply(catalog_.PlanDefaultDatabase(now())).ok());
   }
 
-  /// What appends answer, in their order; the last of them goes on answering. Empty: the number of the append.
+  /// What appends answer, in their order; the last of them goes on answering. Empty: the number of
+  /// the append.
   std::deque<Result<LogOffset>> append_results;
   struct Appended {
     TableBucket bucket;
@@ -144,7 +145,8 @@ class FakeNode final : public Node {
     co_return id;
   }
 
-  Task<Result<LogOffset>> Append(TableBucket bucket, Buffer records, Acks acks, Duration timeout) override {
+  Task<Result<LogOffset>> Append(TableBucket bucket, Buffer records, Acks acks,
+                                 Duration timeout) override {
     appended.push_back({bucket, std::string(AsText(records.bytes())), acks, timeout});
     Result<LogOffset> result = LogOffset(static_cast<int64_t>(appended.size()));
     if (!append_results.empty()) {
@@ -204,15 +206,18 @@ class FakeNode final : public Node {
     WEIR_TRY(plan.ok() ? Ok() : Status(plan.error()));
     return Apply(*plan);
   }
-  Status Apply(const std::optional<CatalogChange>& change) { return change ? catalog_.Apply(*change) : Ok(); }
+  Status Apply(const std::optional<CatalogChange>& change) {
+    return change ? catalog_.Apply(*change) : Ok();
+  }
 
   FetchResponse Read(const FetchRequest& request) {
     FetchResponse response;
     for (const TableFetch& table : request.tables) {
       std::vector<Result<FetchedBucket>>& buckets = response.emplace_back();
       for (const BucketFetch& bucket : table.buckets) {
-        buckets.push_back(fetched ? fetched(bucket)
-                                  : Unknown({table.table_id, bucket.partition_id, bucket.bucket_id}));
+        buckets.push_back(fetched
+                              ? fetched(bucket)
+                              : Unknown({table.table_id, bucket.partition_id, bucket.bucket_id}));
       }
     }
     return response;
@@ -223,7 +228,8 @@ class FakeNode final : public Node {
   std::vector<Event*> held_;
 };
 
-/// The server's end of a connection whose client is the test. Must outlive what the server does with it.
+/// The server's end of a connection whose client is the test. Must outlive what the server does
+/// with it.
 class FakeWire {
  public:
   explicit FakeWire(EventLoop& loop) : loop_(loop) {}
@@ -256,7 +262,8 @@ class FakeWire {
     explicit End(FakeWire& wire) : wire_(wire) {}
 
     Task<Result<size_t>> Read(MutableBytes into) override {
-      while (wire_.to_server_.empty() && !wire_.is_finished_ && !wire_.is_closed_) co_await Waiting{wire_.reader_};
+      while (wire_.to_server_.empty() && !wire_.is_finished_ && !wire_.is_closed_)
+        co_await Waiting{wire_.reader_};
       if (wire_.is_closed_) co_return Fail(ErrorCode::kIo, "closed");
       const size_t count = std::min(into.size(), wire_.to_server_.size());
       std::memcpy(into.data(), wire_.to_server_.data(), count);
@@ -307,7 +314,8 @@ class FakeWire {
 };
 
 /// A request frame.
-inline std::string RequestFrame(int16_t api_key, int32_t request_id, std::string_view body, int16_t version = 0) {
+inline std::string RequestFrame(int16_t api_key, int32_t request_id, std::string_view body,
+                                int16_t version = 0) {
   std::string frame(kRequestHeadBytes, '\0');
   auto* const at = reinterpret_cast<std::byte*>(frame.data());
   StoreBig<int32_t>(at, static_cast<int32_t>(8 + body.size()));
@@ -358,7 +366,8 @@ inline std::vector<ReceivedFrame> SplitFrames(std::string_view sent) {
     const auto* const at = reinterpret_cast<const std::byte*>(sent.data());
     const auto length = static_cast<size_t>(LoadBig<int32_t>(at));
     WEIR_CHECK(length >= 5 && sent.size() >= 4 + length);
-    frames.push_back({LoadBig<int8_t>(at + 4), LoadBig<int32_t>(at + 5), std::string(sent.substr(9, length - 5))});
+    frames.push_back({LoadBig<int8_t>(at + 4), LoadBig<int32_t>(at + 5),
+                      std::string(sent.substr(9, length - 5))});
     sent.remove_prefix(4 + length);
   }
   return frames;

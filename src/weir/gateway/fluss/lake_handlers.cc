@@ -5,27 +5,30 @@
 namespace weir::fluss {
 namespace {
 
-Error NoLake() { return Fail(ErrorCode::kLakeNotConfigured, "this server has no lake"); }
+Error NoLake() {
+  return Fail(ErrorCode::kLakeNotConfigured, "this server has no lake");
+}
 
 }  // namespace
 
 Answer<wire::GetLakeSnapshotResponse> GetLakeSnapshot(const RequestContext& context,
                                                       wire::GetLakeSnapshotRequest request) {
   if (request.has_snapshot_id() && request.readable()) {
-    co_return Fail(ErrorCode::kMalformedRequest, "a lake snapshot is asked for by its id or as the readable one, not both");
+    co_return Fail(ErrorCode::kMalformedRequest,
+                   "a lake snapshot is asked for by its id or as the readable one, not both");
   }
   const TablePath path = ToPath(request.table_path());
   WEIR_CO_TRY(co_await FindTable(context.node(), path));
   co_return Fail(ErrorCode::kLakeSnapshotNotFound, "table has no lake snapshot: table={}", path);
 }
 
-Answer<wire::PrepareLakeTableSnapshotResponse> PrepareLakeTableSnapshot(const RequestContext&,
-                                                                        wire::PrepareLakeTableSnapshotRequest) {
+Answer<wire::PrepareLakeTableSnapshotResponse> PrepareLakeTableSnapshot(
+    const RequestContext&, wire::PrepareLakeTableSnapshotRequest) {
   co_return NoLake();
 }
 
-Answer<wire::CommitLakeTableSnapshotResponse> CommitLakeTableSnapshot(const RequestContext&,
-                                                                      wire::CommitLakeTableSnapshotRequest) {
+Answer<wire::CommitLakeTableSnapshotResponse> CommitLakeTableSnapshot(
+    const RequestContext&, wire::CommitLakeTableSnapshotRequest) {
   co_return NoLake();
 }
 
@@ -34,9 +37,10 @@ Answer<wire::LakeTieringHeartbeatResponse> LakeTieringHeartbeat(const RequestCon
   co_return NoLake();
 }
 
-Answer<wire::ListRemoteLogManifestsResponse> ListRemoteLogManifests(const RequestContext& context,
-                                                                    wire::ListRemoteLogManifestsRequest request) {
-  WEIR_CO_TRY(co_await FindTable(context.node(), TableId(request.table_id()), PartitionOf(request)));
+Answer<wire::ListRemoteLogManifestsResponse> ListRemoteLogManifests(
+    const RequestContext& context, wire::ListRemoteLogManifestsRequest request) {
+  WEIR_CO_TRY(
+      co_await FindTable(context.node(), TableId(request.table_id()), PartitionOf(request)));
   co_return wire::ListRemoteLogManifestsResponse();
 }
 

@@ -14,10 +14,12 @@ namespace {
 // A write waits no longer for its acknowledgement, whatever the client says.
 constexpr Duration kWriteTimeoutMax = std::chrono::minutes(5);
 
-// What a fetch waits at least for something to read if it says how much it wants, but not how long it waits.
+// What a fetch waits at least for something to read if it says how much it wants, but not how long
+// it waits.
 constexpr int32_t kFetchWaitDefaultMs = 100;
 
-// While responses pile up because clients do not take them, a fetch gives little: so nobody starves, and memory lasts.
+// While responses pile up because clients do not take them, a fetch gives little: so nobody
+// starves, and memory lasts.
 constexpr size_t kFetchBytesWhenCrowded = 64 << 10;
 
 // How many buckets of one request are asked at the same time.
@@ -32,7 +34,9 @@ std::optional<Acks> ToAcks(int32_t acks) {
   }
 }
 
-size_t NotNegative(int32_t number) { return number < 0 ? 0 : static_cast<size_t>(number); }
+size_t NotNegative(int32_t number) {
+  return number < 0 ? 0 : static_cast<size_t>(number);
+}
 
 Duration Milliseconds(int32_t count, Duration max) {
   return std::clamp<Duration>(std::chrono::milliseconds(count), Duration::zero(), max);
@@ -41,7 +45,8 @@ Duration Milliseconds(int32_t count, Duration max) {
 /// What a fetch may give now.
 size_t FetchBytesMax(const Service& service, int32_t asked) {
   const bool is_crowded = service.response_bytes.load() >= service.config.response_bytes_max;
-  return std::min(NotNegative(asked), is_crowded ? kFetchBytesWhenCrowded : service.config.fetch_bytes_max);
+  return std::min(NotNegative(asked),
+                  is_crowded ? kFetchBytesWhenCrowded : service.config.fetch_bytes_max);
 }
 
 }  // namespace
@@ -51,15 +56,17 @@ Task<Frame> ProduceLog(const RequestContext& context, Buffer body) {
   if (!decoded.ok()) co_return ErrorFrame(context, decoded.error());
   const std::optional<Acks> acks = ToAcks(decoded->acks);
   if (!acks) {
-    co_return ErrorFrame(context, Fail(ErrorCode::kInvalidAcks, "acks must be 0, 1 or -1: acks={}", decoded->acks));
+    co_return ErrorFrame(
+        context, Fail(ErrorCode::kInvalidAcks, "acks must be 0, 1 or -1: acks={}", decoded->acks));
   }
   const Duration timeout = Milliseconds(decoded->timeout_ms, kWriteTimeoutMax);
   // All are put in order here, before anything suspends.
   std::vector<Task<Result<LogOffset>>> appends;
   appends.reserve(decoded->buckets.size());
   for (const BucketWrite& bucket : decoded->buckets) {
-    appends.push_back(context.node().Append(TableBucket{decoded->table_id, bucket.partition_id, bucket.bucket_id},
-                                            bucket.records, *acks, timeout));
+    appends.push_back(
+        context.node().Append(TableBucket{decoded->table_id, bucket.partition_id, bucket.bucket_id},
+                              bucket.records, *acks, timeout));
   }
   const std::vector<Result<LogOffset>> offsets = co_await WhenAll(std::move(appends));
   Frame frame;
@@ -77,8 +84,8 @@ Task<Frame> FetchLog(const RequestContext& context, Buffer body) {
   request.canceller = &context.fetches;
   if (decoded->bytes_min) {
     request.bytes_min = NotNegative(*decoded->bytes_min);
-    request.wait_max =
-        Milliseconds(decoded->wait_max_ms.value_or(kFetchWaitDefaultMs), context.service.config.fetch_wait_max);
+    request.wait_max = Milliseconds(decoded->wait_max_ms.value_or(kFetchWaitDefaultMs),
+                                    context.service.config.fetch_wait_max);
   }
   FetchResponse response = co_await context.node().Fetch(std::move(request));
   co_return EncodeFetchLogResponse(context.head.request_id, decoded->tables, std::move(response));
@@ -86,15 +93,20 @@ Task<Frame> FetchLog(const RequestContext& context, Buffer body) {
 
 Task<Frame> LimitScan(const RequestContext& context, Buffer body) {
   wire::LimitScanRequest request;
-  if (!request.ParsePartialFromArray(body.data(), static_cast<int>(body.size())) || !request.IsInitialized()) {
-    co_return ErrorFrame(context, Fail(ErrorCode::kMalformedRequest, "limit scan cannot be decoded"));
+  if (!request.ParsePartialFromArray(body.data(), static_cast<int>(body.size())) ||
+      !request.IsInitialized()) {
+    co_return ErrorFrame(context,
+                         Fail(ErrorCode::kMalformedRequest, "limit scan cannot be decoded"));
   }
   // Errors fail the whole request, because clients do not look for one inside of the message.
   const TableBucket bucket{TableId(request.table_id()), PartitionOf(request), request.bucket_id()};
-  const Result<TablePtr> table = co_await FindTable(context.node(), bucket.table_id, bucket.partition_id);
-  if (!table.ok()) co_return ErrorFrame(context, Fail(ErrorCode::kUnknownBucket, "{}", table.error().message));
+  const Result<TablePtr> table =
+      co_await FindTable(context.node(), bucket.table_id, bucket.partition_id);
+  if (!table.ok())
+    co_return ErrorFrame(context, Fail(ErrorCode::kUnknownBucket, "{}", table.error().message));
   if ((*table)->is_primary_key_table()) co_return ErrorFrame(context, PrimaryKeyDataNotServed());
-  Result<LogPieces> records = co_await context.node().LimitScan(bucket, std::max(request.limit(), 0));
+  Result<LogPieces> records =
+      co_await context.node().LimitScan(bucket, std::max(request.limit(), 0));
   if (!records.ok()) co_return ErrorFrame(context, records.error());
 
   const size_t head_bytes = Int64FieldBytes(1) + BytesFieldBytes(records->bytes) - records->bytes;
@@ -109,20 +121,23 @@ Task<Frame> LimitScan(const RequestContext& context, Buffer body) {
   co_return frame;
 }
 
-Answer<wire::ListOffsetsResponse> ListOffsets(const RequestContext& context, wire::ListOffsetsRequest request) {
+Answer<wire::ListOffsetsResponse> ListOffsets(const RequestContext& context,
+                                              wire::ListOffsetsRequest request) {
   OffsetSpec spec{};
   switch (request.offset_type()) {
     case 0: spec.kind = OffsetSpec::Kind::kEarliest; break;
     case 1: spec.kind = OffsetSpec::Kind::kLatest; break;
     case 2:
       if (!request.has_start_timestamp()) {
-        co_return Fail(ErrorCode::kMalformedRequest, "offsets by time are asked for without a time");
+        co_return Fail(ErrorCode::kMalformedRequest,
+                       "offsets by time are asked for without a time");
       }
       spec.kind = OffsetSpec::Kind::kTimestamp;
       spec.timestamp = Timestamp(request.start_timestamp());
       break;
     default:
-      co_return Fail(ErrorCode::kMalformedRequest, "offset type is not known: type={}", request.offset_type());
+      co_return Fail(ErrorCode::kMalformedRequest, "offset type is not known: type={}",
+                     request.offset_type());
   }
   WEIR_CO_TRY(CheckBucketCount(request.bucket_id_size()));
   wire::ListOffsetsResponse response;
@@ -130,7 +145,8 @@ Answer<wire::ListOffsetsResponse> ListOffsets(const RequestContext& context, wir
     const int end = std::min<int>(begin + kBucketsAtOnce, request.bucket_id_size());
     std::vector<Task<Result<LogOffset>>> asked;
     for (int i = begin; i < end; ++i) {
-      const TableBucket bucket{TableId(request.table_id()), PartitionOf(request), request.bucket_id(i)};
+      const TableBucket bucket{TableId(request.table_id()), PartitionOf(request),
+                               request.bucket_id(i)};
       asked.push_back(context.node().ListOffset(bucket, spec));
     }
     const std::vector<Result<LogOffset>> offsets = co_await WhenAll(std::move(asked));
@@ -148,7 +164,8 @@ Answer<wire::ListOffsetsResponse> ListOffsets(const RequestContext& context, wir
   co_return response;
 }
 
-Answer<wire::GetTableStatsResponse> GetTableStats(const RequestContext& context, wire::GetTableStatsRequest request) {
+Answer<wire::GetTableStatsResponse> GetTableStats(const RequestContext& context,
+                                                  wire::GetTableStatsRequest request) {
   WEIR_CO_TRY(CheckBucketCount(request.buckets_req_size()));
   const TableId table_id(request.table_id());
   const Result<TablePtr> table = co_await FindTable(context.node(), table_id);
@@ -158,7 +175,8 @@ Answer<wire::GetTableStatsResponse> GetTableStats(const RequestContext& context,
     std::vector<Task<Result<int64_t>>> asked;
     for (int i = begin; i < end; ++i) {
       const wire::PbTableStatsReqForBucket& bucket = request.buckets_req(i);
-      asked.push_back(context.node().CountRecords(TableBucket{table_id, PartitionOf(bucket), bucket.bucket_id()}));
+      asked.push_back(context.node().CountRecords(
+          TableBucket{table_id, PartitionOf(bucket), bucket.bucket_id()}));
     }
     const std::vector<Result<int64_t>> counts = co_await WhenAll(std::move(asked));
     for (int i = begin; i < end; ++i) {
@@ -179,7 +197,8 @@ Answer<wire::GetTableStatsResponse> GetTableStats(const RequestContext& context,
   co_return response;
 }
 
-Answer<wire::InitWriterResponse> InitWriter(const RequestContext& context, wire::InitWriterRequest) {
+Answer<wire::InitWriterResponse> InitWriter(const RequestContext& context,
+                                            wire::InitWriterRequest) {
   WEIR_CO_ASSIGN(const WriterId id, co_await context.node().InitWriter());
   wire::InitWriterResponse response;
   response.set_writer_id(id.value);

@@ -22,12 +22,13 @@ Task<Result<TablePtr>> FindTable(Node& node, TablePath path) {
 Task<Result<TablePtr>> FindTable(Node& node, TableId id, std::optional<PartitionId> partition_id) {
   auto read = [=](const Catalog& catalog) -> Result<TablePtr> {
     TablePtr table = catalog.FindTable(id);
-    if (table == nullptr) return Fail(ErrorCode::kTableNotFound, "table id is not known: table_id={}", id);
+    if (table == nullptr)
+      return Fail(ErrorCode::kTableNotFound, "table id is not known: table_id={}", id);
     if (partition_id) {
       const PartitionPtr partition = catalog.FindPartition(*partition_id);
       if (partition == nullptr || partition->table_id != id) {
-        return Fail(ErrorCode::kPartitionNotFound, "partition id is not known: table_id={} partition_id={}", id,
-                    *partition_id);
+        return Fail(ErrorCode::kPartitionNotFound,
+                    "partition id is not known: table_id={} partition_id={}", id, *partition_id);
       }
     }
     return table;
@@ -36,9 +37,10 @@ Task<Result<TablePtr>> FindTable(Node& node, TableId id, std::optional<Partition
 }
 
 Error WhyNoRows(const TableInfo* table, const PartitionInfo* partition, const TableBucket& bucket) {
-  const bool is_there = table != nullptr && table->is_partitioned() == bucket.partition_id.has_value() &&
-                        (!bucket.partition_id || (partition != nullptr && partition->table_id == table->id)) &&
-                        bucket.bucket_id >= 0 && bucket.bucket_id < table->bucket_count();
+  const bool is_there =
+      table != nullptr && table->is_partitioned() == bucket.partition_id.has_value() &&
+      (!bucket.partition_id || (partition != nullptr && partition->table_id == table->id)) &&
+      bucket.bucket_id >= 0 && bucket.bucket_id < table->bucket_count();
   if (!is_there) return Fail(ErrorCode::kUnknownBucket, "bucket is not known: bucket={}", bucket);
   if (!table->is_primary_key_table()) {
     return Fail(ErrorCode::kNotPrimaryKeyTable, "table has no primary key: table={}", table->path);
@@ -52,7 +54,8 @@ Task<std::vector<Error>> WhyNoRows(Node& node, std::vector<TableBucket> buckets)
     reasons.reserve(buckets.size());
     for (const TableBucket& bucket : buckets) {
       const TablePtr table = catalog.FindTable(bucket.table_id);
-      const PartitionPtr partition = bucket.partition_id ? catalog.FindPartition(*bucket.partition_id) : nullptr;
+      const PartitionPtr partition =
+          bucket.partition_id ? catalog.FindPartition(*bucket.partition_id) : nullptr;
       reasons.push_back(WhyNoRows(table.get(), partition.get(), bucket));
     }
     return reasons;
@@ -61,12 +64,14 @@ Task<std::vector<Error>> WhyNoRows(Node& node, std::vector<TableBucket> buckets)
 }
 
 Error PrimaryKeyDataNotServed() {
-  return Fail(ErrorCode::kUnsupported, "this version does not serve the data of primary-key tables");
+  return Fail(ErrorCode::kUnsupported,
+              "this version does not serve the data of primary-key tables");
 }
 
 Status CheckBucketCount(int count) {
   if (static_cast<size_t>(count) <= kRequestBucketsMax) return Ok();
-  return Fail(ErrorCode::kMalformedRequest, "too many buckets in one request: max={}", kRequestBucketsMax);
+  return Fail(ErrorCode::kMalformedRequest, "too many buckets in one request: max={}",
+              kRequestBucketsMax);
 }
 
 }  // namespace weir::fluss

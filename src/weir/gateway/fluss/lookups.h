@@ -1,4 +1,5 @@
-// What many handlers ask or translate: paths, partition specs, and whether a table is there and of which kind.
+// What many handlers ask or translate: paths, partition specs, and whether a table is there and of
+// which kind.
 #pragma once
 
 #include <optional>
@@ -8,11 +9,14 @@
 
 namespace weir::fluss {
 
-inline TablePath ToPath(const wire::PbTablePath& path) { return {path.database_name(), path.table_name()}; }
+inline TablePath ToPath(const wire::PbTablePath& path) {
+  return {path.database_name(), path.table_name()};
+}
 
 inline PartitionSpec ToSpec(const wire::PbPartitionSpec& spec) {
   PartitionSpec values;
-  for (const wire::PbKeyValue& value : spec.partition_key_values()) values.emplace_back(value.key(), value.value());
+  for (const wire::PbKeyValue& value : spec.partition_key_values())
+    values.emplace_back(value.key(), value.value());
   return values;
 }
 
@@ -29,13 +33,15 @@ std::vector<PropertyChange> ToPropertyChanges(
 /// Errors: kTableNotFound.
 Task<Result<TablePtr>> FindTable(Node& node, TablePath path);
 
-/// A table by its id, and a partition of it if one is named. Errors: kTableNotFound; kPartitionNotFound: the partition is
-/// not there or not the table's, or the table is not partitioned.
-Task<Result<TablePtr>> FindTable(Node& node, TableId id, std::optional<PartitionId> partition_id = std::nullopt);
+/// A table by its id, and a partition of it if one is named. Errors: kTableNotFound;
+/// kPartitionNotFound: the partition is not there or not the table's, or the table is not
+/// partitioned.
+Task<Result<TablePtr>> FindTable(Node& node, TableId id,
+                                 std::optional<PartitionId> partition_id = std::nullopt);
 
-/// Why `bucket` of a table found (or not) has no rows to give: there is no such bucket, the table has no primary key, or
-/// this version does not serve the data of tables that have one. Errors: all of it. `partition` is that of the bucket, or
-/// null.
+/// Why `bucket` of a table found (or not) has no rows to give: there is no such bucket, the table
+/// has no primary key, or this version does not serve the data of tables that have one. Errors: all
+/// of it. `partition` is that of the bucket, or null.
 Error WhyNoRows(const TableInfo* table, const PartitionInfo* partition, const TableBucket& bucket);
 
 /// The answer of WhyNoRows for each bucket of a request.

@@ -1,4 +1,5 @@
-// Metadata: who serves what. Clients ask for it in tight loops, so it is one read of the catalog in memory.
+// Metadata: who serves what. Clients ask for it in tight loops, so it is one read of the catalog in
+// memory.
 #include "weir/gateway/fluss/handlers.h"
 #include "weir/gateway/fluss/lookups.h"
 
@@ -10,7 +11,8 @@ constexpr size_t kMetadataBytesMax = 256u << 20;
 
 class MetadataReader {
  public:
-  MetadataReader(const Catalog& catalog, wire::MetadataResponse& response) : catalog_(catalog), response_(response) {}
+  MetadataReader(const Catalog& catalog, wire::MetadataResponse& response)
+      : catalog_(catalog), response_(response) {}
 
   Status AddTable(const TablePath& path) {
     WEIR_ASSIGN(const TablePtr table, catalog_.GetTable(path));
@@ -42,10 +44,13 @@ class MetadataReader {
 
  private:
   Status Account(const TableInfo& table, size_t more) {
-    constexpr size_t kBucketBytes = 96;  // as an object in memory
-    bytes_ += more + static_cast<size_t>(table.bucket_count()) * kBucketBytes;
+    // As objects in memory.
+    constexpr size_t kEntryBytes = 256;
+    constexpr size_t kBucketBytes = 96;
+    bytes_ += kEntryBytes + more + static_cast<size_t>(table.bucket_count()) * kBucketBytes;
     if (bytes_ <= kMetadataBytesMax) return Ok();
-    return Fail(ErrorCode::kMalformedRequest, "too much metadata in one request: ask for fewer tables at a time");
+    return Fail(ErrorCode::kMalformedRequest,
+                "too much metadata in one request: ask for fewer tables at a time");
   }
 
   static void AddBuckets(const TableInfo& table,
@@ -73,14 +78,17 @@ void SetNode(wire::PbServerNode& node, int32_t id, const FlussGatewayConfig& con
 
 }  // namespace
 
-Answer<wire::MetadataResponse> GetMetadata(const RequestContext& context, wire::MetadataRequest request) {
+Answer<wire::MetadataResponse> GetMetadata(const RequestContext& context,
+                                           wire::MetadataRequest request) {
   wire::MetadataResponse response;
   SetNode(*response.mutable_coordinator_server(), kCoordinatorId, context.service.config);
   SetNode(*response.add_tablet_servers(), kTabletServerId, context.service.config);
-  // Nothing but what was asked for: clients cannot take a partition of a table that they do not know.
+  // Nothing but what was asked for: clients cannot take a partition of a table that they do not
+  // know.
   auto read = [&](const Catalog& catalog) -> Status {
     MetadataReader reader(catalog, response);
-    for (const wire::PbTablePath& path : request.table_path()) WEIR_TRY(reader.AddTable(ToPath(path)));
+    for (const wire::PbTablePath& path : request.table_path())
+      WEIR_TRY(reader.AddTable(ToPath(path)));
     for (const wire::PbPhysicalTablePath& path : request.partitions_path()) {
       const TablePath table{path.database_name(), path.table_name()};
       WEIR_ASSIGN(const PartitionPtr partition, catalog.GetPartition(table, path.partition_name()));
@@ -89,7 +97,8 @@ Answer<wire::MetadataResponse> GetMetadata(const RequestContext& context, wire::
     for (const int64_t id : request.partitions_id()) {
       const PartitionPtr partition = catalog.FindPartition(PartitionId(id));
       if (partition == nullptr) {
-        return Fail(ErrorCode::kPartitionNotFound, "partition id is not known: partition_id={}", id);
+        return Fail(ErrorCode::kPartitionNotFound, "partition id is not known: partition_id={}",
+                    id);
       }
       WEIR_TRY(reader.AddPartition(*partition));
     }

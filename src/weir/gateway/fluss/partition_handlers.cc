@@ -8,19 +8,21 @@ Answer<wire::CreatePartitionResponse> CreatePartition(const RequestContext& cont
                                                       wire::CreatePartitionRequest request) {
   // The field's name says the opposite of what clients mean by it.
   const bool ignore_if_exists = request.ignore_if_not_exists();
-  WEIR_CO_TRY(co_await context.node().CreatePartition(ToPath(request.table_path()), ToSpec(request.partition_spec()),
-                                                      ignore_if_exists));
+  WEIR_CO_TRY(co_await context.node().CreatePartition(
+      ToPath(request.table_path()), ToSpec(request.partition_spec()), ignore_if_exists));
   co_return wire::CreatePartitionResponse();
 }
 
-Answer<wire::DropPartitionResponse> DropPartition(const RequestContext& context, wire::DropPartitionRequest request) {
-  WEIR_CO_TRY(co_await context.node().DropPartition(ToPath(request.table_path()), ToSpec(request.partition_spec()),
+Answer<wire::DropPartitionResponse> DropPartition(const RequestContext& context,
+                                                  wire::DropPartitionRequest request) {
+  WEIR_CO_TRY(co_await context.node().DropPartition(ToPath(request.table_path()),
+                                                    ToSpec(request.partition_spec()),
                                                     request.ignore_if_not_exists()));
   co_return wire::DropPartitionResponse();
 }
 
-Answer<wire::ListPartitionInfosResponse> ListPartitionInfos(const RequestContext& context,
-                                                            wire::ListPartitionInfosRequest request) {
+Answer<wire::ListPartitionInfosResponse> ListPartitionInfos(
+    const RequestContext& context, wire::ListPartitionInfosRequest request) {
   const TablePath path = ToPath(request.table_path());
   const PartitionSpec filter = ToSpec(request.partial_partition_spec());
   wire::ListPartitionInfosResponse response;

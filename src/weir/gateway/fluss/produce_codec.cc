@@ -24,7 +24,8 @@ Result<BucketWrite> DecodeBucketWrite(const Buffer& body, Bytes message) {
       case 3: {
         const Bytes records = fields.Content();
         if (!fields.ok()) break;
-        bucket.records = body.Slice(static_cast<size_t>(records.data() - body.data()), records.size());
+        bucket.records =
+            body.Slice(static_cast<size_t>(records.data() - body.data()), records.size());
         has_records = true;
         break;
       }
@@ -63,7 +64,8 @@ Result<WriteRequest> DecodeWriteRequest(const Buffer& body, uint32_t buckets_num
     const Bytes message = fields.Content();
     if (!fields.ok()) break;
     if (request.buckets.size() == kRequestBucketsMax) {
-      return Fail(ErrorCode::kMalformedRequest, "too many buckets in one request: max={}", kRequestBucketsMax);
+      return Fail(ErrorCode::kMalformedRequest, "too many buckets in one request: max={}",
+                  kRequestBucketsMax);
     }
     WEIR_ASSIGN(BucketWrite bucket, DecodeBucketWrite(body, message));
     request.buckets.push_back(std::move(bucket));
@@ -82,8 +84,12 @@ struct BucketAnswer {
 
 }  // namespace
 
-Result<WriteRequest> DecodeProduceLogRequest(const Buffer& body) { return DecodeWriteRequest(body, 4); }
-Result<WriteRequest> DecodePutKvRequest(const Buffer& body) { return DecodeWriteRequest(body, 5); }
+Result<WriteRequest> DecodeProduceLogRequest(const Buffer& body) {
+  return DecodeWriteRequest(body, 4);
+}
+Result<WriteRequest> DecodePutKvRequest(const Buffer& body) {
+  return DecodeWriteRequest(body, 5);
+}
 
 Buffer EncodeWriteResponse(int32_t request_id, const std::vector<BucketWrite>& buckets,
                            const std::vector<Result<LogOffset>>& results) {

@@ -1,5 +1,6 @@
-// Requests that write to buckets, and their responses. The records stay where they were received: a decoded request shares
-// the memory of its frame. Specified by "Fluss protocol, PRODUCE_LOG and PUT_KV".
+// Requests that write to buckets, and their responses. The records stay where they were received: a
+// decoded request shares the memory of its frame. Specified by "Fluss protocol, PRODUCE_LOG and
+// PUT_KV".
 #pragma once
 
 #include <optional>
@@ -33,8 +34,8 @@ Result<WriteRequest> DecodeProduceLogRequest(const Buffer& body);
 /// The same of PUT_KV, without its target columns and merge mode.
 Result<WriteRequest> DecodePutKvRequest(const Buffer& body);
 
-/// A whole response frame. `results` has one offset or error for each of `buckets`: of the first record for PRODUCE_LOG,
-/// of the changelog's end for PUT_KV.
+/// A whole response frame. `results` has one offset or error for each of `buckets`: of the first
+/// record for PRODUCE_LOG, of the changelog's end for PUT_KV.
 Buffer EncodeWriteResponse(int32_t request_id, const std::vector<BucketWrite>& buckets,
                            const std::vector<Result<LogOffset>>& results);
 

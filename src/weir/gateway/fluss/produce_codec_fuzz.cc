@@ -1,4 +1,5 @@
-// Requests that write: what is accepted names the same buckets and records as generated code reads from it.
+// Requests that write: what is accepted names the same buckets and records as generated code reads
+// from it.
 #include "weir/gateway/fluss/messages.pb.h"
 #include "weir/gateway/fluss/produce_codec.h"
 

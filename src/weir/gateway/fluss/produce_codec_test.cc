@@ -7,7 +7,9 @@
 namespace weir::fluss {
 namespace {
 
-Buffer BufferOf(std::string_view text) { return Buffer::CopyOf(AsBytes(text)); }
+Buffer BufferOf(std::string_view text) {
+  return Buffer::CopyOf(AsBytes(text));
+}
 
 wire::ProduceLogRequest TwoBuckets() {
   wire::ProduceLogRequest request;
@@ -59,10 +61,13 @@ TEST(ProduceCodec, LeavesRecordsWhereTheyWereReceived) {
 TEST(ProduceCodec, SkipsFieldsThatItDoesNotKnow) {
   using namespace std::string_literals;
   const std::string body = TwoBuckets().SerializeAsString();
-  EXPECT_TRUE(DecodeProduceLogRequest(BufferOf(body + "\xa2\x06\x03" "abc"s)).ok());           // field 100, bytes
-  EXPECT_TRUE(DecodeProduceLogRequest(BufferOf(body + "\x3d\x01\x02\x03\x04"s)).ok());         // field 7, fixed32
-  EXPECT_FALSE(DecodeProduceLogRequest(BufferOf(body + "\x3b\x3c"s)).ok());                     // a group
-  EXPECT_FALSE(DecodeProduceLogRequest(BufferOf(body + "\x00\x01"s)).ok());                     // field 0
+  EXPECT_TRUE(DecodeProduceLogRequest(BufferOf(body + "\xa2\x06\x03"
+                                                      "abc"s))
+                  .ok());  // field 100, bytes
+  EXPECT_TRUE(
+      DecodeProduceLogRequest(BufferOf(body + "\x3d\x01\x02\x03\x04"s)).ok());  // field 7, fixed32
+  EXPECT_FALSE(DecodeProduceLogRequest(BufferOf(body + "\x3b\x3c"s)).ok());     // a group
+  EXPECT_FALSE(DecodeProduceLogRequest(BufferOf(body + "\x00\x01"s)).ok());     // field 0
 }
 
 TEST(ProduceCodec, RefusesWhatIsCutShort) {
@@ -95,7 +100,8 @@ TEST(ProduceCodec, RefusesWhatLacksARequiredField) {
 
 TEST(ProduceCodec, BoundsTheNumberOfBuckets) {
   wire::ProduceLogRequest request = TwoBuckets();
-  for (size_t i = 2; i < kRequestBucketsMax; ++i) *request.add_buckets_req() = request.buckets_req(0);
+  for (size_t i = 2; i < kRequestBucketsMax; ++i)
+    *request.add_buckets_req() = request.buckets_req(0);
   EXPECT_TRUE(DecodeProduceLogRequest(BufferOf(request.SerializeAsString())).ok());
   *request.add_buckets_req() = request.buckets_req(0);
   EXPECT_FALSE(DecodeProduceLogRequest(BufferOf(request.SerializeAsString())).ok());
@@ -119,13 +125,15 @@ TEST(ProduceCodec, ReadsTheBucketsOfAPutBesideItsColumns) {
 }
 
 TEST(ProduceCodec, AnswersEachBucketWithAnOffsetOrAnError) {
-  const std::vector<BucketWrite> buckets = {{std::nullopt, 3, {}}, {PartitionId(0), 0, {}}, {PartitionId(8), -1, {}}};
+  const std::vector<BucketWrite> buckets = {
+      {std::nullopt, 3, {}}, {PartitionId(0), 0, {}}, {PartitionId(8), -1, {}}};
   const std::vector<Result<LogOffset>> results = {
       LogOffset(0), LogOffset(int64_t{1} << 40), Fail(ErrorCode::kUnknownBucket, "no such bucket")};
   const wire::ProduceLogResponse response = Decode(EncodeWriteResponse(77, buckets, results), 77);
   ASSERT_EQ(response.buckets_resp_size(), 3);
   EXPECT_FALSE(response.buckets_resp(0).has_partition_id());
-  EXPECT_FALSE(response.buckets_resp(0).has_error_code());  // its presence is failure, whatever its value
+  EXPECT_FALSE(
+      response.buckets_resp(0).has_error_code());  // its presence is failure, whatever its value
   EXPECT_TRUE(response.buckets_resp(0).has_base_offset());
   EXPECT_EQ(response.buckets_resp(0).base_offset(), 0);
   EXPECT_TRUE(response.buckets_resp(1).has_partition_id());

@@ -1,4 +1,5 @@
-// Offsets that exactly-once sinks keep on the server, to undo what was written after their last checkpoint.
+// Offsets that exactly-once sinks keep on the server, to undo what was written after their last
+// checkpoint.
 #include "weir/gateway/fluss/handlers.h"
 #include "weir/gateway/fluss/lookups.h"
 
@@ -11,29 +12,32 @@ constexpr int32_t kRegisteredBefore = 1;
 
 }  // namespace
 
-Answer<wire::RegisterProducerOffsetsResponse> RegisterProducerOffsets(const RequestContext& context,
-                                                                      wire::RegisterProducerOffsetsRequest request) {
+Answer<wire::RegisterProducerOffsetsResponse> RegisterProducerOffsets(
+    const RequestContext& context, wire::RegisterProducerOffsetsRequest request) {
   ProducerOffsets offsets;
   offsets.producer_id = request.producer_id();
   if (request.has_ttl_ms()) offsets.ttl = std::chrono::milliseconds(request.ttl_ms());
   for (const wire::PbProducerTableOffsets& table : request.table_offsets()) {
     for (const wire::PbBucketOffset& bucket : table.bucket_offsets()) {
       if (!bucket.has_log_end_offset()) {
-        co_return Fail(ErrorCode::kMalformedRequest, "offset of a bucket is missing: table_id={} bucket={}",
-                       table.table_id(), bucket.bucket_id());
+        co_return Fail(ErrorCode::kMalformedRequest,
+                       "offset of a bucket is missing: table_id={} bucket={}", table.table_id(),
+                       bucket.bucket_id());
       }
-      offsets.offsets.push_back({{TableId(table.table_id()), PartitionOf(bucket), bucket.bucket_id()},
-                                 LogOffset(bucket.log_end_offset())});
+      offsets.offsets.push_back(
+          {{TableId(table.table_id()), PartitionOf(bucket), bucket.bucket_id()},
+           LogOffset(bucket.log_end_offset())});
     }
   }
-  WEIR_CO_ASSIGN(const bool is_new, co_await context.node().RegisterProducerOffsets(std::move(offsets)));
+  WEIR_CO_ASSIGN(const bool is_new,
+                 co_await context.node().RegisterProducerOffsets(std::move(offsets)));
   wire::RegisterProducerOffsetsResponse response;
   response.set_result(is_new ? kRegistered : kRegisteredBefore);
   co_return response;
 }
 
-Answer<wire::GetProducerOffsetsResponse> GetProducerOffsets(const RequestContext& context,
-                                                            wire::GetProducerOffsetsRequest request) {
+Answer<wire::GetProducerOffsetsResponse> GetProducerOffsets(
+    const RequestContext& context, wire::GetProducerOffsetsRequest request) {
   wire::GetProducerOffsetsResponse response;
   const Timestamp now = context.service.clock.Now();
   auto read = [&](const Catalog& catalog) {
@@ -58,8 +62,8 @@ Answer<wire::GetProducerOffsetsResponse> GetProducerOffsets(const RequestContext
   co_return response;
 }
 
-Answer<wire::DeleteProducerOffsetsResponse> DeleteProducerOffsets(const RequestContext& context,
-                                                                  wire::DeleteProducerOffsetsRequest request) {
+Answer<wire::DeleteProducerOffsetsResponse> DeleteProducerOffsets(
+    const RequestContext& context, wire::DeleteProducerOffsetsRequest request) {
   WEIR_CO_TRY(co_await context.node().DeleteProducerOffsets(request.producer_id()));
   co_return wire::DeleteProducerOffsetsResponse();
 }

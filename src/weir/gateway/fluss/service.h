@@ -19,7 +19,10 @@ inline constexpr int32_t kTabletServerId = 0;
 /// Lives longer than all connections; used by their loops at the same time.
 struct Service {
   Service(Node& node, Clock& clock, EventLoop& home, FlussGatewayConfig config)
-      : node(node), clock(clock), config(std::move(config)), request_bytes(home, this->config.request_bytes_max) {}
+      : node(node),
+        clock(clock),
+        config(std::move(config)),
+        request_bytes(home, this->config.request_bytes_max) {}
 
   Node& node;
   Clock& clock;
@@ -31,8 +34,8 @@ struct Service {
   std::atomic<size_t> response_bytes = 0;
   std::atomic<size_t> connections = 0;
 
-  /// The tag that an operator has put on this server (kNoServerTag: none), and how many times it was asked to rebalance.
-  /// Neither moves anything on one node, and neither outlives the process.
+  /// The tag that an operator has put on this server (kNoServerTag: none), and how many times it
+  /// was asked to rebalance. Neither moves anything on one node, and neither outlives the process.
   static constexpr int32_t kNoServerTag = -1;
   std::atomic<int32_t> server_tag = kNoServerTag;
   std::atomic<int64_t> rebalances = 0;

@@ -18,19 +18,23 @@ Answer<wire::ApiVersionsResponse> ApiVersions(const RequestContext&, wire::ApiVe
   co_return response;
 }
 
-Answer<wire::AuthenticateResponse> Authenticate(const RequestContext&, wire::AuthenticateRequest request) {
+Answer<wire::AuthenticateResponse> Authenticate(const RequestContext&,
+                                                wire::AuthenticateRequest request) {
   std::string protocol = request.protocol();
-  std::ranges::transform(protocol, protocol.begin(), [](unsigned char c) { return std::toupper(c); });
+  std::ranges::transform(protocol, protocol.begin(),
+                         [](unsigned char c) { return std::toupper(c); });
   if (protocol != "PLAINTEXT") {
     co_return Fail(ErrorCode::kAuthenticationFailed,
-                   "this server takes clients without authentication only: set client.security.protocol to PLAINTEXT");
+                   "this server takes clients without authentication only: set "
+                   "client.security.protocol to PLAINTEXT");
   }
   co_return wire::AuthenticateResponse();
 }
 
-Answer<wire::GetFileSystemSecurityTokenResponse> GetFileSystemSecurityToken(const RequestContext&,
-                                                                            wire::GetFileSystemSecurityTokenRequest) {
-  // All records are local. An empty token for local files is what clients take for "nothing is needed".
+Answer<wire::GetFileSystemSecurityTokenResponse> GetFileSystemSecurityToken(
+    const RequestContext&, wire::GetFileSystemSecurityTokenRequest) {
+  // All records are local. An empty token for local files is what clients take for "nothing is
+  // needed".
   wire::GetFileSystemSecurityTokenResponse response;
   response.set_schema("file");
   response.set_token("");

@@ -24,18 +24,22 @@ AddedColumn ToAddedColumn(const wire::PbAddColumn& added) {
 
 }  // namespace
 
-Answer<wire::CreateTableResponse> CreateTable(const RequestContext& context, wire::CreateTableRequest request) {
-  WEIR_CO_TRY(co_await context.node().CreateTable(ToPath(request.table_path()), request.table_json(),
-                                                  request.ignore_if_exists()));
+Answer<wire::CreateTableResponse> CreateTable(const RequestContext& context,
+                                              wire::CreateTableRequest request) {
+  WEIR_CO_TRY(co_await context.node().CreateTable(
+      ToPath(request.table_path()), request.table_json(), request.ignore_if_exists()));
   co_return wire::CreateTableResponse();
 }
 
-Answer<wire::DropTableResponse> DropTable(const RequestContext& context, wire::DropTableRequest request) {
-  WEIR_CO_TRY(co_await context.node().DropTable(ToPath(request.table_path()), request.ignore_if_not_exists()));
+Answer<wire::DropTableResponse> DropTable(const RequestContext& context,
+                                          wire::DropTableRequest request) {
+  WEIR_CO_TRY(co_await context.node().DropTable(ToPath(request.table_path()),
+                                                request.ignore_if_not_exists()));
   co_return wire::DropTableResponse();
 }
 
-Answer<wire::AlterTableResponse> AlterTable(const RequestContext& context, wire::AlterTableRequest request) {
+Answer<wire::AlterTableResponse> AlterTable(const RequestContext& context,
+                                            wire::AlterTableRequest request) {
   TableAlteration alteration;
   alteration.path = ToPath(request.table_path());
   alteration.ignore_if_missing = request.ignore_if_not_exists();
@@ -44,13 +48,16 @@ Answer<wire::AlterTableResponse> AlterTable(const RequestContext& context, wire:
     alteration.added_columns.push_back(ToAddedColumn(added));
   }
   alteration.changes_columns =
-      request.drop_columns_size() + request.rename_columns_size() + request.modify_columns_size() > 0;
+      request.drop_columns_size() + request.rename_columns_size() + request.modify_columns_size() >
+      0;
   WEIR_CO_TRY(co_await context.node().AlterTable(std::move(alteration)));
   co_return wire::AlterTableResponse();
 }
 
-Answer<wire::GetTableInfoResponse> GetTableInfo(const RequestContext& context, wire::GetTableInfoRequest request) {
-  WEIR_CO_ASSIGN(const TablePtr table, co_await FindTable(context.node(), ToPath(request.table_path())));
+Answer<wire::GetTableInfoResponse> GetTableInfo(const RequestContext& context,
+                                                wire::GetTableInfoRequest request) {
+  WEIR_CO_ASSIGN(const TablePtr table,
+                 co_await FindTable(context.node(), ToPath(request.table_path())));
   wire::GetTableInfoResponse response;
   response.set_table_id(table->id.value);
   response.set_schema_id(table->schema_id().value);
@@ -62,11 +69,13 @@ Answer<wire::GetTableInfoResponse> GetTableInfo(const RequestContext& context, w
 
 Answer<wire::GetTableSchemaResponse> GetTableSchema(const RequestContext& context,
                                                     wire::GetTableSchemaRequest request) {
-  WEIR_CO_ASSIGN(const TablePtr table, co_await FindTable(context.node(), ToPath(request.table_path())));
+  WEIR_CO_ASSIGN(const TablePtr table,
+                 co_await FindTable(context.node(), ToPath(request.table_path())));
   const int32_t asked = request.has_schema_id() ? request.schema_id() : table->schema_id().value;
   const SchemaId id(static_cast<int16_t>(asked));
   if (id.value != asked || !table->HasSchema(id)) {
-    co_return Fail(ErrorCode::kSchemaNotFound, "table has no such schema: table={} schema_id={}", table->path, asked);
+    co_return Fail(ErrorCode::kSchemaNotFound, "table has no such schema: table={} schema_id={}",
+                   table->path, asked);
   }
   wire::GetTableSchemaResponse response;
   response.set_schema_id(id.value);
@@ -74,7 +83,8 @@ Answer<wire::GetTableSchemaResponse> GetTableSchema(const RequestContext& contex
   co_return response;
 }
 
-Answer<wire::ListTablesResponse> ListTables(const RequestContext& context, wire::ListTablesRequest request) {
+Answer<wire::ListTablesResponse> ListTables(const RequestContext& context,
+                                            wire::ListTablesRequest request) {
   auto read = [&](const Catalog& catalog) { return catalog.ListTables(request.database_name()); };
   WEIR_CO_ASSIGN(std::vector<std::string> names, co_await context.node().ReadCatalog(read));
   wire::ListTablesResponse response;
@@ -82,7 +92,8 @@ Answer<wire::ListTablesResponse> ListTables(const RequestContext& context, wire:
   co_return response;
 }
 
-Answer<wire::TableExistsResponse> TableExists(const RequestContext& context, wire::TableExistsRequest request) {
+Answer<wire::TableExistsResponse> TableExists(const RequestContext& context,
+                                              wire::TableExistsRequest request) {
   const Result<TablePtr> table = co_await FindTable(context.node(), ToPath(request.table_path()));
   wire::TableExistsResponse response;
   response.set_exists(table.ok());

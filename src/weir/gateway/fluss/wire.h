@@ -1,5 +1,6 @@
-// Fields of protobuf messages, read and written by hand where generated code would copy the bytes of records. Specified by
-// "Fluss protocol, protobuf dialect": proto2 with varints, length-delimited fields and a few fixed ones, without groups.
+// Fields of protobuf messages, read and written by hand where generated code would copy the bytes
+// of records. Specified by "Fluss protocol, protobuf dialect": proto2 with varints,
+// length-delimited fields and a few fixed ones, without groups.
 #pragma once
 
 #include <bit>
@@ -21,7 +22,8 @@ enum class WireKind : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32
 ///   while (fields.Next()) switch (fields.number()) { case 1: id = fields.Int64(); break; }
 ///   if (!fields.ok()) ...
 ///
-/// Fields that nobody asks for are skipped. Once something is malformed, Next gives false and ok() stays false.
+/// Fields that nobody asks for are skipped. Once something is malformed, Next gives false and ok()
+/// stays false.
 class FieldReader {
  public:
   explicit FieldReader(Bytes message) : rest_(message) {}
@@ -52,7 +54,8 @@ class FieldReader {
   bool ok() const { return is_ok_; }
   uint32_t number() const { return number_; }
 
-  /// Values of the field at which the reader stands; the message is malformed if it is of another kind.
+  /// Values of the field at which the reader stands; the message is malformed if it is of another
+  /// kind.
   int64_t Int64() {
     if (kind_ != WireKind::kVarint) return Malformed();
     return static_cast<int64_t>(varint_);
@@ -93,9 +96,15 @@ class FieldReader {
 };
 
 /// Sizes of encoded fields; field numbers are below 16, so that a tag is one byte.
-constexpr size_t VarintBytes(uint64_t value) { return (std::bit_width(value | 1) + 6) / 7; }
-constexpr size_t Int64FieldBytes(int64_t value) { return 1 + VarintBytes(static_cast<uint64_t>(value)); }
-constexpr size_t BytesFieldBytes(size_t size) { return 1 + VarintBytes(size) + size; }
+constexpr size_t VarintBytes(uint64_t value) {
+  return (std::bit_width(value | 1) + 6) / 7;
+}
+constexpr size_t Int64FieldBytes(int64_t value) {
+  return 1 + VarintBytes(static_cast<uint64_t>(value));
+}
+constexpr size_t BytesFieldBytes(size_t size) {
+  return 1 + VarintBytes(size) + size;
+}
 
 /// Writes fields into memory whose size was computed before.
 class FieldWriter {
@@ -112,7 +121,8 @@ class FieldWriter {
     if (!text.empty()) std::memcpy(at_, text.data(), text.size());
     at_ += text.size();
   }
-  /// Tag and size of a field of `size` bytes, which follow: a nested message, or bytes that are sent from elsewhere.
+  /// Tag and size of a field of `size` bytes, which follow: a nested message, or bytes that are
+  /// sent from elsewhere.
   void BytesHead(uint32_t number, size_t size) {
     Tag(number, WireKind::kBytes);
     Varint(size);
@@ -122,7 +132,9 @@ class FieldWriter {
   bool is_full() const { return at_ == end_; }
 
  private:
-  void Tag(uint32_t number, WireKind kind) { Byte(static_cast<uint8_t>(number << 3 | static_cast<uint32_t>(kind))); }
+  void Tag(uint32_t number, WireKind kind) {
+    Byte(static_cast<uint8_t>(number << 3 | static_cast<uint32_t>(kind)));
+  }
   void Varint(uint64_t value) {
     for (; value >= 0x80; value >>= 7) Byte(static_cast<uint8_t>(value | 0x80));
     Byte(static_cast<uint8_t>(value));
