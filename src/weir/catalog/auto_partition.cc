@@ -50,16 +50,11 @@ void ForEachField(std::string_view pattern, Visit visit) {
 
 std::string_view DefaultPattern(PartitionUnit unit) {
   switch (unit) {
-    case PartitionUnit::kHour:
-      return "yyyyMMddHH";
-    case PartitionUnit::kDay:
-      return "yyyyMMdd";
-    case PartitionUnit::kMonth:
-      return "yyyyMM";
-    case PartitionUnit::kQuarter:
-      return "yyyyQ";
-    case PartitionUnit::kYear:
-      return "yyyy";
+    case PartitionUnit::kHour: return "yyyyMMddHH";
+    case PartitionUnit::kDay: return "yyyyMMdd";
+    case PartitionUnit::kMonth: return "yyyyMM";
+    case PartitionUnit::kQuarter: return "yyyyQ";
+    case PartitionUnit::kYear: return "yyyy";
   }
   WEIR_UNREACHABLE();
 }
@@ -90,8 +85,7 @@ Calendar BeginOf(PartitionUnit unit, int64_t period) {
   switch (unit) {
     case PartitionUnit::kHour:
       return FromDays(FloorDivide(period, 24), period - FloorDivide(period, 24) * 24);
-    case PartitionUnit::kDay:
-      return FromDays(period, 0);
+    case PartitionUnit::kDay: return FromDays(period, 0);
     case PartitionUnit::kMonth: {
       const int64_t year = FloorDivide(period, 12);
       return Calendar{.year = year, .month = period - year * 12 + 1};
@@ -100,8 +94,7 @@ Calendar BeginOf(PartitionUnit unit, int64_t period) {
       const int64_t year = FloorDivide(period, 4);
       return Calendar{.year = year, .month = (period - year * 4) * 3 + 1};
     }
-    case PartitionUnit::kYear:
-      return Calendar{.year = period};
+    case PartitionUnit::kYear: return Calendar{.year = period};
   }
   WEIR_UNREACHABLE();
 }
@@ -210,21 +203,11 @@ std::optional<PartitionPeriod> ParsePeriod(const PartitionFormat& format, std::s
       separators[i] = format.pattern[i];
     }
     switch (field) {
-      case Field::kYear:
-        begin.year = number;
-        break;
-      case Field::kQuarter:
-        quarter = number;
-        break;
-      case Field::kMonth:
-        begin.month = number;
-        break;
-      case Field::kDay:
-        begin.day = number;
-        break;
-      case Field::kHour:
-        begin.hour = number;
-        break;
+      case Field::kYear: begin.year = number; break;
+      case Field::kQuarter: quarter = number; break;
+      case Field::kMonth: begin.month = number; break;
+      case Field::kDay: begin.day = number; break;
+      case Field::kHour: begin.hour = number; break;
     }
   });
   if (!is_valid || separators != format.pattern) return std::nullopt;

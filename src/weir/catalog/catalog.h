@@ -70,8 +70,7 @@ class Catalog {
   /// A change, or nothing to do: what was asked for is so already and the request said not to mind.
   using Plan = Result<std::optional<CatalogChange>>;
 
-  // --- Changes
-  // ---------------------------------------------------------------------------------------------------
+  // --- Changes ----------------------------------------------------------------------------------
   /// Makes the default database, if it is not there yet. To be asked once at every start.
   std::optional<CatalogChange> PlanDefaultDatabase(Timestamp now) const;
 
@@ -129,8 +128,7 @@ class Catalog {
   /// Errors: kCorruptData, kUnsupported (made by a newer version).
   static Result<Catalog> DecodeSnapshot(std::string_view text);
 
-  // --- Reads
-  // -----------------------------------------------------------------------------------------------------
+  // --- Reads ------------------------------------------------------------------------------------
   /// Null if there is none. Valid until the next change.
   const DatabaseInfo* FindDatabase(const std::string& name) const;
   /// Errors: kDatabaseNotFound.

@@ -19,8 +19,7 @@ Error Corrupt(std::string_view problem) {
   return Fail(ErrorCode::kCorruptData, "a catalog change is broken: {}", problem);
 }
 
-// --- Encoding
-// ----------------------------------------------------------------------------------------------------
+// --- Encoding -----------------------------------------------------------------------------------
 
 Json DatabaseJson(const DatabaseInfo& database) {
   Json json = {{"name", database.name},
@@ -104,8 +103,7 @@ struct ToChangeJson {
   }
 };
 
-// --- Decoding
-// ----------------------------------------------------------------------------------------------------
+// --- Decoding -----------------------------------------------------------------------------------
 
 template <typename Id>
 Result<Id> IdMember(const Json& json, const char* key) {

@@ -195,8 +195,7 @@ Status Catalog::ApplyOne(const ProducersDropped& change) {
   return Ok();
 }
 
-// --- Snapshots
-// -----------------------------------------------------------------------------------------------------
+// --- Snapshots ----------------------------------------------------------------------------------
 
 std::string Catalog::EncodeSnapshot() const {
   std::string changes;

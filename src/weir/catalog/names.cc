@@ -39,4 +39,12 @@ Status CheckTablePath(const TablePath& path) {
   return CheckTableName(path.table);
 }
 
+Error DatabaseNotFound(std::string_view name) {
+  return Fail(ErrorCode::kDatabaseNotFound, "there is no such database: database={}", name);
+}
+
+Error TableNotFound(const TablePath& path) {
+  return Fail(ErrorCode::kTableNotFound, "there is no such table: table={}", path);
+}
+
 }  // namespace weir

@@ -25,6 +25,10 @@ Status CheckTableName(std::string_view name);
 /// Both names of a path.
 Status CheckTablePath(const TablePath& path);
 
+/// kDatabaseNotFound and kTableNotFound.
+Error DatabaseNotFound(std::string_view name);
+Error TableNotFound(const TablePath& path);
+
 }  // namespace weir
 
 template <>

@@ -26,9 +26,6 @@ enum class MergeEngine : uint8_t { kNone, kFirstRow, kVersioned, kAggregation };
 enum class DeleteBehavior : uint8_t { kAllow, kIgnore, kDisable };
 enum class ChangelogImage : uint8_t { kFull, kWal };
 
-/// Buckets of all partitions of a table together (Fluss max.bucket.num).
-inline constexpr int32_t kPartitionedBucketsMax = 4096;
-
 /// How the values of one column of the partition key are made of time.
 struct AutoPartition {
   /// Whether the server makes and drops partitions itself. If not, the format is only what values
@@ -75,14 +72,6 @@ struct TableOptions {
 /// version stored can be read. Errors: kInvalidConfig (a value), kInvalidTable (auto-partition
 /// without a key of its own).
 Result<TableOptions> ReadTableOptions(const TableDescriptor& table);
-
-/// Adds the properties that a new table gets if they are not given: `table.replication.factor`, and
-/// what depends on the kind of table. Clients see them.
-void FillDefaultProperties(TableDescriptor& table);
-
-/// Whether a table may be so, by all rules about properties. Errors: kInvalidConfig, kInvalidTable,
-/// kInvalidReplication, kTooManyBuckets.
-Status CheckProperties(const TableDescriptor& table);
 
 /// Whether a property with this name may be altered. False for those that are not known.
 bool IsAlterable(std::string_view name);
