@@ -1,4 +1,5 @@
-// Memory that is shared by those who still need it: a frame that was received, a piece that was read from a file.
+// Memory that is shared by those who still need it: a frame that was received, a piece that was
+// read from a file.
 #pragma once
 
 #include <memory>
@@ -9,8 +10,8 @@
 
 namespace weir {
 
-/// A range of bytes together with a share in the memory that holds it. Copying copies the share, not the bytes.
-/// The bytes may be changed only while the writer is the only one who has a share.
+/// A range of bytes together with a share in the memory that holds it. Copying copies the share,
+/// not the bytes. The bytes may be changed only while the writer is the only one who has a share.
 class Buffer {
  public:
   Buffer() = default;

@@ -14,7 +14,8 @@ namespace weir {
 using Bytes = std::span<const std::byte>;
 using MutableBytes = std::span<std::byte>;
 
-static_assert(std::endian::native == std::endian::little, "formats are read in place as little-endian");
+static_assert(std::endian::native == std::endian::little,
+              "formats are read in place as little-endian");
 
 /// Integers in the byte order of the Fluss formats. `at` must have sizeof(T) bytes.
 template <typename T>

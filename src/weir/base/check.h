@@ -1,5 +1,6 @@
-// WEIR_CHECK: an invariant of our own code. It stays on in release builds, because stopping is better than storing
-// nonsense. What the caller or the world got wrong is a Result instead (result.h).
+// WEIR_CHECK: an invariant of our own code. It stays on in release builds, because stopping is
+// better than storing nonsense. What the caller or the world got wrong is a Result instead
+// (result.h).
 #pragma once
 
 namespace weir {

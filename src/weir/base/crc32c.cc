@@ -13,15 +13,17 @@ constexpr uint32_t kPolynomial = 0x82f63b78;
 
 #if defined(__SSE4_2__)
 
-// The instruction has a latency of three cycles and a throughput of one: three independent streams of kStream bytes
-// keep it busy. A stream's checksum is moved over the bytes behind it by a multiplication modulo the polynomial, done
-// with four table lookups.
+// The instruction has a latency of three cycles and a throughput of one: three independent streams
+// of kStream bytes keep it busy. A stream's checksum is moved over the bytes behind it by a
+// multiplication modulo the polynomial, done with four table lookups.
 constexpr size_t kStream = 4096;
 
 using Table = std::array<std::array<uint32_t, 256>, 4>;
 
 // Effect of one zero bit on a checksum.
-constexpr uint32_t ShiftBit(uint32_t crc) { return (crc >> 1) ^ ((crc & 1) ? kPolynomial : 0); }
+constexpr uint32_t ShiftBit(uint32_t crc) {
+  return (crc >> 1) ^ ((crc & 1) ? kPolynomial : 0);
+}
 
 // Tables that move a checksum over `bytes` zero bytes.
 constexpr Table MakeShiftTable(size_t bytes) {
@@ -51,7 +53,8 @@ constexpr Table kShift = MakeShiftTable(kStream);
 static_assert((kStream & (kStream - 1)) == 0, "the table is made by squaring");
 
 uint32_t Shift(uint32_t crc) {
-  return kShift[0][crc & 0xff] ^ kShift[1][(crc >> 8) & 0xff] ^ kShift[2][(crc >> 16) & 0xff] ^ kShift[3][crc >> 24];
+  return kShift[0][crc & 0xff] ^ kShift[1][(crc >> 8) & 0xff] ^ kShift[2][(crc >> 16) & 0xff] ^
+         kShift[3][crc >> 24];
 }
 
 uint32_t Update(uint32_t crc, const std::byte* at, size_t size) {
@@ -62,7 +65,8 @@ uint32_t Update(uint32_t crc, const std::byte* at, size_t size) {
       b = _mm_crc32_u64(b, LoadLittle<uint64_t>(at + kStream + i));
       c = _mm_crc32_u64(c, LoadLittle<uint64_t>(at + 2 * kStream + i));
     }
-    crc = Shift(Shift(static_cast<uint32_t>(a)) ^ static_cast<uint32_t>(b)) ^ static_cast<uint32_t>(c);
+    crc = Shift(Shift(static_cast<uint32_t>(a)) ^ static_cast<uint32_t>(b)) ^
+          static_cast<uint32_t>(c);
     at += 3 * kStream;
     size -= 3 * kStream;
   }
@@ -88,7 +92,8 @@ constexpr std::array<uint32_t, 256> MakeTable() {
 constexpr std::array<uint32_t, 256> kTable = MakeTable();
 
 uint32_t Update(uint32_t crc, const std::byte* at, size_t size) {
-  for (; size > 0; ++at, --size) crc = (crc >> 8) ^ kTable[(crc ^ std::to_integer<uint32_t>(*at)) & 0xff];
+  for (; size > 0; ++at, --size)
+    crc = (crc >> 8) ^ kTable[(crc ^ std::to_integer<uint32_t>(*at)) & 0xff];
   return crc;
 }
 
@@ -96,6 +101,8 @@ uint32_t Update(uint32_t crc, const std::byte* at, size_t size) {
 
 }  // namespace
 
-uint32_t Crc32c(Bytes bytes, uint32_t before) { return ~Update(~before, bytes.data(), bytes.size()); }
+uint32_t Crc32c(Bytes bytes, uint32_t before) {
+  return ~Update(~before, bytes.data(), bytes.size());
+}
 
 }  // namespace weir

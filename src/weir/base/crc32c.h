@@ -7,7 +7,8 @@
 
 namespace weir {
 
-/// Checksum of `bytes`, appended to data whose checksum is `before` (0: none). About 20 GB/s with SSE 4.2.
+/// Checksum of `bytes`, appended to data whose checksum is `before` (0: none). About 20 GB/s with
+/// SSE 4.2.
 uint32_t Crc32c(Bytes bytes, uint32_t before = 0);
 
 }  // namespace weir

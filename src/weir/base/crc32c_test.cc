@@ -29,7 +29,8 @@ TEST(Crc32c, AgreesWithTheDefinitionAtEverySizeAroundItsBlocks) {
   std::mt19937 random(7);
   std::vector<std::byte> data(40000);
   for (std::byte& b : data) b = static_cast<std::byte>(random());
-  for (size_t size : {1u, 7u, 8u, 9u, 4095u, 12287u, 12288u, 12289u, 24575u, 24577u, 36871u, 39999u}) {
+  for (size_t size :
+       {1u, 7u, 8u, 9u, 4095u, 12287u, 12288u, 12289u, 24575u, 24577u, 36871u, 39999u}) {
     for (size_t start : {0u, 1u}) {
       const Bytes part = Bytes(data).subspan(start, size);
       EXPECT_EQ(Crc32c(part), BitByBit(part)) << size;

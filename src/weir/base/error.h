@@ -1,4 +1,5 @@
-// What can go wrong, by what a caller can do about it. Each gateway maps every code to its protocol's own.
+// What can go wrong, by what a caller can do about it. Each gateway maps every code to its
+// protocol's own.
 #pragma once
 
 #include <string>
@@ -10,24 +11,24 @@
 namespace weir {
 
 enum class ErrorCode {
-  kInternal,             // our mistake, found before it did harm
-  kIo,                   // the disk failed; the message says what is lost or refused
-  kNoSpace,              // the disk is full; nothing changed, try again when there is room
-  kCorruptData,          // stored bytes fail their checksum or their format
-  kCorruptBatch,         // received bytes fail their checksum or their format
-  kMalformedRequest,     // a request that cannot be decoded
-  kUnsupported,          // not offered by this server, or not in this version
-  kOverloaded,           // a bound is reached; try again later
-  kTimedOut,             // not done within the time that the caller gave
-  kCancelled,            // the server is stopping
-  kInvalidName,          // a database name that breaks the rules
+  kInternal,          // our mistake, found before it did harm
+  kIo,                // the disk failed; the message says what is lost or refused
+  kNoSpace,           // the disk is full; nothing changed, try again when there is room
+  kCorruptData,       // stored bytes fail their checksum or their format
+  kCorruptBatch,      // received bytes fail their checksum or their format
+  kMalformedRequest,  // a request that cannot be decoded
+  kUnsupported,       // not offered by this server, or not in this version
+  kOverloaded,        // a bound is reached; try again later
+  kTimedOut,          // not done within the time that the caller gave
+  kCancelled,         // the server is stopping
+  kInvalidName,       // a database name that breaks the rules
   kDatabaseNotFound,
   kDatabaseExists,
   kDatabaseNotEmpty,
   kTableNotFound,
   kTableExists,
-  kInvalidTable,         // a table name, descriptor or operation that breaks the rules
-  kInvalidConfig,        // a table property that is unknown or has a bad value
+  kInvalidTable,   // a table name, descriptor or operation that breaks the rules
+  kInvalidConfig,  // a table property that is unknown or has a bad value
   kInvalidAlteration,
   kInvalidReplication,
   kSchemaNotFound,
@@ -36,9 +37,9 @@ enum class ErrorCode {
   kNotPartitioned,
   kPartitionNotFound,
   kPartitionExists,
-  kInvalidPartition,     // a partition spec or value that breaks the rules
+  kInvalidPartition,  // a partition spec or value that breaks the rules
   kNotPrimaryKeyTable,
-  kUnknownBucket,        // table id, partition id or bucket that this server does not have
+  kUnknownBucket,  // table id, partition id or bucket that this server does not have
   kInvalidAcks,
   kRecordTooLarge,
   kOutOfOrderSequence,

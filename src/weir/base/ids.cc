@@ -20,7 +20,8 @@ std::string ToString(const TableBucket& bucket) {
 }
 
 uint64_t StableHash(const TableBucket& bucket) {
-  const uint64_t partition = bucket.partition_id ? static_cast<uint64_t>(bucket.partition_id->value) + 1 : 0;
+  const uint64_t partition =
+      bucket.partition_id ? static_cast<uint64_t>(bucket.partition_id->value) + 1 : 0;
   uint64_t hash = Mix(static_cast<uint64_t>(bucket.table_id.value) + 0x9e3779b97f4a7c15);
   hash = Mix(hash ^ partition);
   return Mix(hash ^ static_cast<uint32_t>(bucket.bucket_id));

@@ -37,8 +37,12 @@ using Epoch = StrongId<struct EpochTag, uint64_t>;
 /// Counts the records of a bucket's log from 0.
 using LogOffset = StrongId<struct LogOffsetTag, int64_t>;
 
-constexpr LogOffset operator+(LogOffset offset, int64_t records) { return LogOffset(offset.value + records); }
-constexpr int64_t operator-(LogOffset a, LogOffset b) { return a.value - b.value; }
+constexpr LogOffset operator+(LogOffset offset, int64_t records) {
+  return LogOffset(offset.value + records);
+}
+constexpr int64_t operator-(LogOffset a, LogOffset b) {
+  return a.value - b.value;
+}
 
 /// Milliseconds since 1970-01-01 UTC.
 using Timestamp = StrongId<struct TimestampTag, int64_t>;

@@ -25,7 +25,8 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
 
 spdlog::logger& Logger() {
   static const std::shared_ptr<spdlog::logger> logger = [] {
-    auto made = std::make_shared<spdlog::logger>("weir", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+    auto made = std::make_shared<spdlog::logger>(
+        "weir", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     made->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %^%-5l%$ %v");
     made->set_level(spdlog::level::trace);  // `lowest` decides
     return made;
@@ -35,9 +36,13 @@ spdlog::logger& Logger() {
 
 }  // namespace
 
-void SetLogLevel(LogLevel level) { lowest.store(level, std::memory_order_relaxed); }
+void SetLogLevel(LogLevel level) {
+  lowest.store(level, std::memory_order_relaxed);
+}
 
-bool IsLogged(LogLevel level) { return level >= lowest.load(std::memory_order_relaxed); }
+bool IsLogged(LogLevel level) {
+  return level >= lowest.load(std::memory_order_relaxed);
+}
 
 void LogLine(LogLevel level, std::string_view layer, std::string_view line) {
   Logger().log(ToSpdlog(level), "{}: {}", layer, line);

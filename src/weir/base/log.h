@@ -1,4 +1,5 @@
-// Log lines: a constant sentence, then key=value. Never row contents, never inside a per-record loop.
+// Log lines: a constant sentence, then key=value. Never row contents, never inside a per-record
+// loop.
 //
 //   error  somebody must act     warn   we coped, look some day
 //   info   a change of state that one would put on a timeline     debug  the rest
@@ -21,7 +22,8 @@ bool IsLogged(LogLevel level);
 void LogLine(LogLevel level, std::string_view layer, std::string_view line);
 
 template <typename... Args>
-void Log(LogLevel level, std::string_view layer, fmt::format_string<Args...> format, Args&&... args) {
+void Log(LogLevel level, std::string_view layer, fmt::format_string<Args...> format,
+         Args&&... args) {
   if (IsLogged(level)) LogLine(level, layer, fmt::format(format, std::forward<Args>(args)...));
 }
 

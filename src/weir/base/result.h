@@ -58,7 +58,9 @@ class [[nodiscard]] Result<void> {
 
 using Status = Result<void>;
 
-inline Status Ok() { return {}; }
+inline Status Ok() {
+  return {};
+}
 
 }  // namespace weir
 
@@ -66,11 +68,11 @@ inline Status Ok() { return {}; }
 #define WEIR_CONCAT(a, b) WEIR_CONCAT_INNER(a, b)
 
 /// Returns from the function with the error of `expression`, if it has one.
-#define WEIR_TRY(expression)                                                   \
-  do {                                                                         \
-    if (auto weir_status = (expression); !weir_status.ok()) {                  \
-      return std::move(weir_status).error();                                   \
-    }                                                                          \
+#define WEIR_TRY(expression)                                  \
+  do {                                                        \
+    if (auto weir_status = (expression); !weir_status.ok()) { \
+      return std::move(weir_status).error();                  \
+    }                                                         \
   } while (false)
 
 /// `declaration = value of expression`, or returns with its error.
@@ -78,11 +80,11 @@ inline Status Ok() { return {}; }
   WEIR_ASSIGN_INNER(WEIR_CONCAT(weir_result_, __LINE__), declaration, (expression), return)
 
 /// The same inside of a coroutine.
-#define WEIR_CO_TRY(expression)                                                \
-  do {                                                                         \
-    if (auto weir_status = (expression); !weir_status.ok()) {                  \
-      co_return std::move(weir_status).error();                                \
-    }                                                                          \
+#define WEIR_CO_TRY(expression)                               \
+  do {                                                        \
+    if (auto weir_status = (expression); !weir_status.ok()) { \
+      co_return std::move(weir_status).error();               \
+    }                                                         \
   } while (false)
 
 #define WEIR_CO_ASSIGN(declaration, expression) \

@@ -1,4 +1,5 @@
-// Base-128 integers, least significant group first, as in protobuf and in the Fluss row formats (no zig-zag).
+// Base-128 integers, least significant group first, as in protobuf and in the Fluss row formats (no
+// zig-zag).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ inline void AppendVarint(std::string& out, uint64_t value) {
   out.push_back(static_cast<char>(value));
 }
 
-/// Takes a number of at most ten bytes off the front of `bytes`; nothing if it is cut short or too long.
+/// Takes a number of at most ten bytes off the front of `bytes`; nothing if it is cut short or too
+/// long.
 inline std::optional<uint64_t> TakeVarint(Bytes& bytes) {
   uint64_t value = 0;
   for (size_t i = 0; i < bytes.size() && i < 10; ++i) {

@@ -18,7 +18,8 @@ class TableProjections final : public ProjectionSource {
     const auto found = made_.find(schema);
     if (found != made_.end()) return &found->second;
     if (!table_->is_arrow_log) {
-      return Fail(ErrorCode::kInvalidProjection, "columns can be cut out of the log format ARROW only");
+      return Fail(ErrorCode::kInvalidProjection,
+                  "columns can be cut out of the log format ARROW only");
     }
     const auto version = static_cast<size_t>(schema.value) - 1;
     if (schema.value < 1 || version >= table_->columns_of_version.size()) {
@@ -37,7 +38,8 @@ class TableProjections final : public ProjectionSource {
 
 }  // namespace
 
-Bucket::Bucket(TableBucket id, std::shared_ptr<const BucketTable> table, GroupLog& group, EventLoop& loop)
+Bucket::Bucket(TableBucket id, std::shared_ptr<const BucketTable> table, GroupLog& group,
+               EventLoop& loop)
     : id_(id), table_(std::move(table)), group_(group), loop_(loop), log_(group.OpenBucket(id)) {
   log_->listener = this;
   high_watermark_ = log_->written_end;
@@ -53,7 +55,8 @@ Bucket::~Bucket() {
 
 Result<std::vector<LogBatchHeader>> Bucket::CheckBatches(Bytes batches) const {
   if (!table_->is_log_table) {
-    return Fail(ErrorCode::kInvalidTable, "records cannot be appended to a primary-key table: bucket={}", id_);
+    return Fail(ErrorCode::kInvalidTable,
+                "records cannot be appended to a primary-key table: bucket={}", id_);
   }
   std::vector<LogBatchHeader> headers;
   for (LogBatchReader reader(batches); !reader.at_end();) {
@@ -61,12 +64,22 @@ Result<std::vector<LogBatchHeader>> Bucket::CheckBatches(Bytes batches) const {
     WEIR_TRY(CheckLogBatchCrc(batch.bytes, batch.header));
     const SchemaId schema = batch.header.schema_id;
     if (schema.value < 1 || static_cast<size_t>(schema.value) > table_->columns_of_version.size()) {
-      return Fail(ErrorCode::kSchemaNotFound, "the table has no such schema: schema_id={} latest={}", schema,
+      return Fail(ErrorCode::kSchemaNotFound,
+                  "the table has no such schema: schema_id={} latest={}", schema,
                   table_->columns_of_version.size());
+    }
+    // A batch that is no batch of its schema would be found out by the readers, when it is too
+    // late.
+    if (table_->is_arrow_log) {
+      const auto version = static_cast<size_t>(schema.value) - 1;
+      const Result<ProjectedBatch> plan =
+          table_->whole_batches[version].Plan(batch.header, batch.bytes);
+      if (!plan.ok()) return plan.error();
     }
     headers.push_back(batch.header);
   }
-  if (headers.empty()) return Fail(ErrorCode::kCorruptBatch, "an append without a batch: bucket={}", id_);
+  if (headers.empty())
+    return Fail(ErrorCode::kCorruptBatch, "an append without a batch: bucket={}", id_);
   return headers;
 }
 
@@ -86,12 +99,14 @@ Task<Result<LogOffset>> Bucket::Append(Buffer batches, Acks acks, Timestamp now,
     WEIR_CO_ASSIGN(base, group_.Append(log_, std::move(batches), headers, now, table_->needs_sync));
     waiter->end = log_->end;
   }
-  const bool is_reached = acks == Acks::kNone || (acks == Acks::kLeader && waiter->end <= log_->written_end) ||
+  const bool is_reached = acks == Acks::kNone ||
+                          (acks == Acks::kLeader && waiter->end <= log_->written_end) ||
                           waiter->end <= high_watermark_;
   if (is_reached) co_return base;
   WEIR_CO_TRY(group_.health());
-  const auto place = std::upper_bound(waiters_.begin(), waiters_.end(), waiter->end,
-                                      [](LogOffset end, const auto& other) { return end < other->end; });
+  const auto place =
+      std::upper_bound(waiters_.begin(), waiters_.end(), waiter->end,
+                       [](LogOffset end, const auto& other) { return end < other->end; });
   waiters_.insert(place, waiter);
   // From here on the bucket may go away.
   if (!co_await waiter->done.WaitFor(timeout)) {
@@ -102,7 +117,9 @@ Task<Result<LogOffset>> Bucket::Append(Buffer batches, Acks acks, Timestamp now,
   co_return base;
 }
 
-void Bucket::OnWritten(LogOffset end) { Settle(Acks::kLeader, end); }
+void Bucket::OnWritten(LogOffset end) {
+  Settle(Acks::kLeader, end);
+}
 
 void Bucket::OnCommitted(LogOffset end) {
   if (end <= high_watermark_) return;
@@ -113,8 +130,8 @@ void Bucket::OnCommitted(LogOffset end) {
   Settle(Acks::kAll, end);
 }
 
-// Answers those whose appends end at or below `end` and that ask for no more than what is reached. Events run their
-// waiters at once, so the queue is put in order first.
+// Answers those whose appends end at or below `end` and that ask for no more than what is reached.
+// Events run their waiters at once, so the queue is put in order first.
 void Bucket::Settle(Acks acks_reached, LogOffset end) {
   std::vector<std::shared_ptr<AppendWaiter>> settled;
   if (acks_reached == Acks::kAll) {
@@ -145,13 +162,15 @@ void Bucket::OnLost(LogOffset from, const Error& why) {
   }
 }
 
-Task<Result<BucketRead>> Bucket::Read(LogOffset from, size_t bytes_max, std::optional<ProjectedColumns> columns) {
+Task<Result<BucketRead>> Bucket::Read(LogOffset from, size_t bytes_max,
+                                      std::optional<ProjectedColumns> columns) {
   BucketRead read;
   read.high_watermark = high_watermark_;
   read.log_start = log_->start;
   if (from == kEarliestOffset) from = log_->start;
   if (from < log_->start || from > log_->end) {
-    co_return Fail(ErrorCode::kOffsetOutOfRange, "offset is out of range: bucket={} offset={} start={} end={}", id_, from,
+    co_return Fail(ErrorCode::kOffsetOutOfRange,
+                   "offset is out of range: bucket={} offset={} start={} end={}", id_, from,
                    log_->start, log_->end);
   }
   const std::shared_ptr<const BucketLog> log = log_;
@@ -168,13 +187,15 @@ Task<Result<BucketRead>> Bucket::Read(LogOffset from, size_t bytes_max, std::opt
   const auto latest = SchemaId(static_cast<int16_t>(table_->columns_of_version.size()));
   WEIR_CO_TRY(projections.ForSchema(latest));
   if (from >= limit || bytes_max == 0) co_return read;
-  WEIR_CO_ASSIGN(read.records, co_await ReadProjectedLog(log, from, limit, bytes_max, projections, pool));
+  WEIR_CO_ASSIGN(read.records,
+                 co_await ReadProjectedLog(log, from, limit, bytes_max, projections, pool));
   co_return read;
 }
 
 Task<Result<LogOffset>> Bucket::OffsetAt(Timestamp time, Timestamp now) {
   if (time > now) {
-    co_return Fail(ErrorCode::kInvalidTimestamp, "time is in the future: timestamp={} now={}", time, now);
+    co_return Fail(ErrorCode::kInvalidTimestamp, "time is in the future: timestamp={} now={}", time,
+                   now);
   }
   co_return co_await FindOffset(log_, time, high_watermark_, group_.pool());
 }

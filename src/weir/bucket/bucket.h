@@ -16,7 +16,8 @@
 
 namespace weir {
 
-/// What a bucket knows of its table. Shared by the buckets of a table, replaced when the table is altered.
+/// What a bucket knows of its table. Shared by the buckets of a table, replaced when the table is
+/// altered.
 struct BucketTable {
   /// Whether records may be appended by clients: a primary-key table makes its log itself.
   bool is_log_table = true;
@@ -24,6 +25,9 @@ struct BucketTable {
   /// Columns of the latest schema, and how many of them each version has; version 1 first.
   std::vector<ColumnLayout> columns;
   std::vector<size_t> columns_of_version;
+  /// Of an ARROW log: the projection on all columns of each version, by which a batch is known to
+  /// be one.
+  std::vector<Projection> whole_batches;
   /// Whether an append is committed only when it is on the disk.
   bool needs_sync = true;
   /// Retention; zero: no limit.
@@ -46,7 +50,8 @@ inline constexpr LogOffset kEarliestOffset{-2};
 
 class Bucket final : public BucketLogListener {
  public:
-  Bucket(TableBucket id, std::shared_ptr<const BucketTable> table, GroupLog& group, EventLoop& loop);
+  Bucket(TableBucket id, std::shared_ptr<const BucketTable> table, GroupLog& group,
+         EventLoop& loop);
   ~Bucket() override;
 
   void SetTable(std::shared_ptr<const BucketTable> table) { table_ = std::move(table); }
@@ -54,22 +59,24 @@ class Bucket final : public BucketLogListener {
   LogOffset high_watermark() const { return high_watermark_; }
   LogOffset log_start() const { return log_->start; }
 
-  /// Judges batches (one or more, whole) and puts them in line before it suspends; returns the offset of the first record
-  /// when `acks` is reached. The bucket may go away meanwhile.
-  /// Errors: kCorruptBatch, kInvalidTable (not a log table), kSchemaNotFound, kOutOfOrderSequence: nothing changed.
-  /// kNoSpace, kIo: not appended. kUnknownBucket: dropped meanwhile. kTimedOut: appended, and not yet committed.
+  /// Judges batches (one or more, whole) and puts them in line before it suspends; returns the
+  /// offset of the first record when `acks` is reached. The bucket may go away meanwhile. Errors:
+  /// kCorruptBatch, kInvalidTable (not a log table), kSchemaNotFound, kOutOfOrderSequence: nothing
+  /// changed. kNoSpace, kIo: not appended. kUnknownBucket: dropped meanwhile. kTimedOut: appended,
+  /// and not yet committed.
   Task<Result<LogOffset>> Append(Buffer batches, Acks acks, Timestamp now, Duration timeout);
 
-  /// Batches below the high watermark from `from` on (kEarliestOffset: from the start), see ReadLog.
-  /// Errors: kOffsetOutOfRange, kInvalidProjection, kIo, kCorruptData.
-  Task<Result<BucketRead>> Read(LogOffset from, size_t bytes_max, std::optional<ProjectedColumns> columns);
+  /// Batches below the high watermark from `from` on (kEarliestOffset: from the start), see
+  /// ReadLog. Errors: kOffsetOutOfRange, kInvalidProjection, kIo, kCorruptData.
+  Task<Result<BucketRead>> Read(LogOffset from, size_t bytes_max,
+                                std::optional<ProjectedColumns> columns);
 
   /// The first offset whose commit time is at or after `time`, or the high watermark.
   /// Errors: kInvalidTimestamp if `time` is after `now`; kIo, kCorruptData.
   Task<Result<LogOffset>> OffsetAt(Timestamp time, Timestamp now);
 
-  /// `wake` runs once, on this loop, when the high watermark is above `seen` (perhaps at once). It is forgotten when its
-  /// owner goes away.
+  /// `wake` runs once, on this loop, when the high watermark is above `seen` (perhaps at once). It
+  /// is forgotten when its owner goes away.
   void NotifyAbove(LogOffset seen, std::weak_ptr<std::function<void()>> wake);
 
   /// Applies retention and forgets idle writers.

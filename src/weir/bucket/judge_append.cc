@@ -10,7 +10,8 @@ bool Follows(BatchSequence next, BatchSequence last) {
   return next.value == last.value + 1;
 }
 
-Result<std::optional<LogOffset>> JudgeAppend(const WriterTable& writers, const std::vector<LogBatchHeader>& batches) {
+Result<std::optional<LogOffset>> JudgeAppend(const WriterTable& writers,
+                                             const std::vector<LogBatchHeader>& batches) {
   std::optional<LogOffset> known;
   // Where the writer of the batch before this one has come to within this append.
   std::optional<WriterId> writer;
@@ -23,9 +24,9 @@ Result<std::optional<LogOffset>> JudgeAppend(const WriterTable& writers, const s
     }
     const WriterState* const state = writers.Find(batch.writer_id);
     if (state != nullptr) {
-      const auto seen = std::find_if(state->recent.begin(), state->recent.end(), [&](const AppendedBatch& appended) {
-        return appended.sequence == batch.batch_sequence;
-      });
+      const auto seen = std::find_if(
+          state->recent.begin(), state->recent.end(),
+          [&](const AppendedBatch& appended) { return appended.sequence == batch.batch_sequence; });
       if (seen != state->recent.end()) {
         if (i == 0) known = seen->base;
         if (known) continue;
@@ -36,8 +37,9 @@ Result<std::optional<LogOffset>> JudgeAppend(const WriterTable& writers, const s
       last = state != nullptr ? state->recent.back().sequence : kNoBatchSequence;
     }
     if (known || batch.batch_sequence.value < 0 || !Follows(batch.batch_sequence, last)) {
-      return Fail(ErrorCode::kOutOfOrderSequence, "batch sequence does not follow: writer={} last={} got={}",
-                  batch.writer_id, last, batch.batch_sequence);
+      return Fail(ErrorCode::kOutOfOrderSequence,
+                  "batch sequence does not follow: writer={} last={} got={}", batch.writer_id, last,
+                  batch.batch_sequence);
     }
     last = batch.batch_sequence;
   }

@@ -24,9 +24,13 @@ WriterTable WriterSeven() {
   return writers;
 }
 
-bool IsNew(const Result<std::optional<LogOffset>>& verdict) { return verdict.ok() && !verdict->has_value(); }
+bool IsNew(const Result<std::optional<LogOffset>>& verdict) {
+  return verdict.ok() && !verdict->has_value();
+}
 
-TEST(JudgeAppend, TakesTheNextBatchOfAWriter) { EXPECT_TRUE(IsNew(JudgeAppend(WriterSeven(), {Batch(7, 5)}))); }
+TEST(JudgeAppend, TakesTheNextBatchOfAWriter) {
+  EXPECT_TRUE(IsNew(JudgeAppend(WriterSeven(), {Batch(7, 5)})));
+}
 
 TEST(JudgeAppend, AnswersARepeatedBatchWithItsFirstOffset) {
   const auto verdict = JudgeAppend(WriterSeven(), {Batch(7, 3)});
@@ -37,7 +41,8 @@ TEST(JudgeAppend, AnswersARepeatedBatchWithItsFirstOffset) {
 TEST(JudgeAppend, RefusesAGapAndAnOldBatch) {
   EXPECT_EQ(JudgeAppend(WriterSeven(), {Batch(7, 6)}).error().code, ErrorCode::kOutOfOrderSequence);
   EXPECT_EQ(JudgeAppend(WriterSeven(), {Batch(7, 2)}).error().code, ErrorCode::kOutOfOrderSequence);
-  EXPECT_EQ(JudgeAppend(WriterSeven(), {Batch(7, -1)}).error().code, ErrorCode::kOutOfOrderSequence);
+  EXPECT_EQ(JudgeAppend(WriterSeven(), {Batch(7, -1)}).error().code,
+            ErrorCode::kOutOfOrderSequence);
 }
 
 TEST(JudgeAppend, AnUnknownWriterBeginsAtZero) {
@@ -57,16 +62,20 @@ TEST(JudgeAppend, TakesBatchesWithoutAWriterAsTheyCome) {
 }
 
 TEST(JudgeAppend, CountsOnWithinOneAppend) {
-  EXPECT_TRUE(IsNew(JudgeAppend(WriterSeven(), {Batch(7, 5), Batch(7, 6), Batch(8, 0), Batch(8, 1)})));
-  EXPECT_EQ(JudgeAppend(WriterSeven(), {Batch(7, 5), Batch(7, 7)}).error().code, ErrorCode::kOutOfOrderSequence);
+  EXPECT_TRUE(
+      IsNew(JudgeAppend(WriterSeven(), {Batch(7, 5), Batch(7, 6), Batch(8, 0), Batch(8, 1)})));
+  EXPECT_EQ(JudgeAppend(WriterSeven(), {Batch(7, 5), Batch(7, 7)}).error().code,
+            ErrorCode::kOutOfOrderSequence);
 }
 
 TEST(JudgeAppend, RefusesAnAppendThatIsPartlyKnown) {
   const auto both_known = JudgeAppend(WriterSeven(), {Batch(7, 3), Batch(7, 4)});
   ASSERT_TRUE(both_known.ok());
   EXPECT_EQ(*both_known, LogOffset(80));
-  EXPECT_EQ(JudgeAppend(WriterSeven(), {Batch(7, 4), Batch(7, 5)}).error().code, ErrorCode::kOutOfOrderSequence);
-  EXPECT_EQ(JudgeAppend(WriterSeven(), {Batch(7, 5), Batch(7, 4)}).error().code, ErrorCode::kOutOfOrderSequence);
+  EXPECT_EQ(JudgeAppend(WriterSeven(), {Batch(7, 4), Batch(7, 5)}).error().code,
+            ErrorCode::kOutOfOrderSequence);
+  EXPECT_EQ(JudgeAppend(WriterSeven(), {Batch(7, 5), Batch(7, 4)}).error().code,
+            ErrorCode::kOutOfOrderSequence);
 }
 
 }  // namespace

@@ -7,7 +7,9 @@ namespace weir {
 
 AsioLoop::AsioLoop() = default;
 
-void AsioLoop::Post(Work work) { boost::asio::post(context_, std::move(work)); }
+void AsioLoop::Post(Work work) {
+  boost::asio::post(context_, std::move(work));
+}
 
 EventLoop::TimerId AsioLoop::StartTimer(Duration delay, Work work) {
   const TimerId id = next_timer_++;
@@ -26,7 +28,9 @@ void AsioLoop::CancelTimer(TimerId timer) {
   // The alarm stays as it is: a needless wake-up is cheaper than two changes of a system timer.
 }
 
-Duration AsioLoop::Elapsed() const { return std::chrono::steady_clock::now().time_since_epoch(); }
+Duration AsioLoop::Elapsed() const {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
 
 void AsioLoop::Arm() {
   if (timers_.empty()) return;
@@ -57,6 +61,8 @@ void AsioLoop::Run() {
   SetCurrent(nullptr);
 }
 
-void AsioLoop::Stop() { context_.stop(); }
+void AsioLoop::Stop() {
+  context_.stop();
+}
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// Turns for coroutines of one loop: who has the turn keeps it over its suspensions, the others wait in line.
+// Turns for coroutines of one loop: who has the turn keeps it over its suspensions, the others wait
+// in line.
 #pragma once
 
 #include <coroutine>

@@ -1,4 +1,5 @@
-// Threads for work that may block: files that are not in the page cache, fsync, compression of large pieces.
+// Threads for work that may block: files that are not in the page cache, fsync, compression of
+// large pieces.
 #pragma once
 
 #include <functional>
@@ -13,16 +14,18 @@ class BlockingPool {
  public:
   virtual ~BlockingPool() = default;
 
-  /// Runs `work` on one of the pool's threads. Any thread. The callers bound the queue: each of them waits for its work.
+  /// Runs `work` on one of the pool's threads. Any thread. The callers bound the queue: each of
+  /// them waits for its work.
   virtual void Submit(std::function<void()> work) = 0;
 
   /// co_await pool.Run(work): work() on the pool, its result here, on the loop that asked.
   ///
-  /// `work` is a variable, or a closure over references and numbers: gcc 12 destroys a temporary inside of a co_await
-  /// expression twice, so what it captures must not mind.
+  /// `work` is a variable, or a closure over references and numbers: gcc 12 destroys a temporary
+  /// inside of a co_await expression twice, so what it captures must not mind.
   template <typename F>
   auto Run(F&& work) {
-    static_assert(std::is_lvalue_reference_v<F> || std::is_trivially_destructible_v<F>, "name it first");
+    static_assert(std::is_lvalue_reference_v<F> || std::is_trivially_destructible_v<F>,
+                  "name it first");
     using R = std::invoke_result_t<F&>;
     struct Awaiter {
       BlockingPool& pool;

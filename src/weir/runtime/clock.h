@@ -1,4 +1,5 @@
-// Wall-clock time and chance. They come in from the rim, so that decisions can be tested and runs repeated.
+// Wall-clock time and chance. They come in from the rim, so that decisions can be tested and runs
+// repeated.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// An event loop: one thread that runs what is posted to it, in order. What belongs to a loop (connections, buckets) is
-// touched only by its thread, so it needs no lock.
+// An event loop: one thread that runs what is posted to it, in order. What belongs to a loop
+// (connections, buckets) is touched only by its thread, so it needs no lock.
 #pragma once
 
 #include <chrono>
@@ -67,7 +67,8 @@ class EventLoop {
   static void SetCurrent(EventLoop* loop);
 };
 
-/// Runs `task` on `loop`, then goes on where it was called. Posts from one loop to another keep their order.
+/// Runs `task` on `loop`, then goes on where it was called. Posts from one loop to another keep
+/// their order.
 template <typename T>
 Task<T> On(EventLoop& loop, Task<T> task) {
   EventLoop* const home = EventLoop::Current();
@@ -91,7 +92,8 @@ class TaskScope {
   TaskScope& operator=(const TaskScope&) = delete;
   ~TaskScope() { WEIR_CHECK(running_ == 0); }
 
-  /// Starts `task` here and now, up to its first suspension. It must end on the loop on which it began.
+  /// Starts `task` here and now, up to its first suspension. It must end on the loop on which it
+  /// began.
   void Spawn(Task<void> task) {
     ++running_;
     weir::Spawn(Run(this, std::move(task)));
@@ -120,11 +122,14 @@ class TaskScope {
   std::coroutine_handle<> waiter_;
 };
 
-/// Starts all tasks in their order, each up to its first suspension, and gives their results in the same order.
+/// Starts all tasks in their order, each up to its first suspension, and gives their results in the
+/// same order.
 template <typename T>
 Task<std::vector<T>> WhenAll(std::vector<Task<T>> tasks) {
   struct Step {
-    static Task<void> Run(Task<T> task, std::optional<T>* out) { out->emplace(co_await std::move(task)); }
+    static Task<void> Run(Task<T> task, std::optional<T>* out) {
+      out->emplace(co_await std::move(task));
+    }
   };
   std::vector<std::optional<T>> done(tasks.size());
   TaskScope scope;
@@ -163,7 +168,8 @@ class Event {
     return Awaiter{*this};
   }
 
-  /// co_await event.WaitFor(time): also continues when the time is over. Returns whether the event is set.
+  /// co_await event.WaitFor(time): also continues when the time is over. Returns whether the event
+  /// is set.
   auto WaitFor(Duration time) {
     struct Awaiter {
       Event& event;

@@ -6,11 +6,13 @@ Result<std::string> ReadWholeFile(FileSystem& files, const std::string& path, si
   WEIR_ASSIGN(const std::unique_ptr<File> file, files.OpenFile(path, FileSystem::Open::kRead));
   WEIR_ASSIGN(const uint64_t size, file->Size());
   if (size > bytes_max) {
-    return Fail(ErrorCode::kCorruptData, "file is larger than it can be: path={} bytes={} bytes_max={}", path, size,
+    return Fail(ErrorCode::kCorruptData,
+                "file is larger than it can be: path={} bytes={} bytes_max={}", path, size,
                 bytes_max);
   }
   std::string content(size, '\0');
-  WEIR_ASSIGN(const size_t read, file->ReadAt(0, {reinterpret_cast<std::byte*>(content.data()), content.size()}));
+  WEIR_ASSIGN(const size_t read,
+              file->ReadAt(0, {reinterpret_cast<std::byte*>(content.data()), content.size()}));
   content.resize(read);
   return content;
 }

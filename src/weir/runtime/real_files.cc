@@ -1,12 +1,12 @@
-#include <cerrno>
-#include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 
 #include "weir/runtime/file.h"
 #include "weir/runtime/real_world.h"
@@ -15,7 +15,8 @@ namespace weir {
 namespace {
 
 Error FileError(int error, const char* what, const std::string& path) {
-  const ErrorCode code = error == ENOSPC || error == EDQUOT || error == EFBIG ? ErrorCode::kNoSpace : ErrorCode::kIo;
+  const ErrorCode code =
+      error == ENOSPC || error == EDQUOT || error == EFBIG ? ErrorCode::kNoSpace : ErrorCode::kIo;
   return Fail(code, "cannot {}: path={} reason={}", what, path, std::strerror(error));
 }
 
@@ -46,7 +47,7 @@ class RealFile final : public File {
 
   Status WriteAt(uint64_t position, std::span<const Bytes> pieces) override {
     iovec batch[256];
-    size_t next = 0;      // first piece that is not written whole
+    size_t next = 0;       // first piece that is not written whole
     size_t into_next = 0;  // bytes of it that are
     while (next < pieces.size()) {
       int count = 0;
@@ -84,12 +85,13 @@ class RealFile final : public File {
   }
 
   Status Truncate(uint64_t size) override {
-    if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) return FileError(errno, "truncate", path_);
+    if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0)
+      return FileError(errno, "truncate", path_);
     return Ok();
   }
 
   Result<uint64_t> Size() const override {
-    struct stat status {};
+    struct stat status{};
     if (::fstat(descriptor_, &status) != 0) return FileError(errno, "stat", path_);
     return static_cast<uint64_t>(status.st_size);
   }
@@ -127,7 +129,8 @@ class RealFileSystem final : public FileSystem {
   Result<std::vector<std::string>> List(const std::string& directory) override {
     std::vector<std::string> names;
     std::error_code error;
-    for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end;
+         it.increment(error)) {
       names.push_back(it->path().filename().string());
     }
     if (error) return FileError(error.value(), "list", directory);
@@ -173,14 +176,15 @@ class RealFileSystem final : public FileSystem {
     if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
       const int error = errno;
       ::close(descriptor);
-      if (error == EWOULDBLOCK) return Fail(ErrorCode::kOverloaded, "another process holds the lock: path={}", path);
+      if (error == EWOULDBLOCK)
+        return Fail(ErrorCode::kOverloaded, "another process holds the lock: path={}", path);
       return FileError(error, "lock", path);
     }
     return std::unique_ptr<FileLock>(std::make_unique<RealFileLock>(descriptor));
   }
 
   Result<uint64_t> FreeBytes(const std::string& path) override {
-    struct statvfs status {};
+    struct statvfs status{};
     if (::statvfs(path.c_str(), &status) != 0) return FileError(errno, "stat file system", path);
     return static_cast<uint64_t>(status.f_bavail) * status.f_frsize;
   }
@@ -188,6 +192,8 @@ class RealFileSystem final : public FileSystem {
 
 }  // namespace
 
-std::unique_ptr<FileSystem> MakeRealFileSystem() { return std::make_unique<RealFileSystem>(); }
+std::unique_ptr<FileSystem> MakeRealFileSystem() {
+  return std::make_unique<RealFileSystem>();
+}
 
 }  // namespace weir

@@ -1,7 +1,7 @@
-#include <cerrno>
-#include <cstring>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <cerrno>
+#include <cstring>
 
 #include <boost/asio/ip/tcp.hpp>
 
@@ -17,7 +17,8 @@ using boost::system::error_code;
 
 class RealConnection final : public Connection {
  public:
-  RealConnection(tcp::socket socket, std::string peer) : socket_(std::move(socket)), peer_(std::move(peer)) {}
+  RealConnection(tcp::socket socket, std::string peer)
+      : socket_(std::move(socket)), peer_(std::move(peer)) {}
 
   Task<Result<size_t>> Read(MutableBytes into) override {
     while (true) {
@@ -113,13 +114,15 @@ class RealListener final : public Listener {
   Task<Result<std::unique_ptr<Connection>>> Accept(EventLoop& loop) override {
     tcp::socket socket(static_cast<AsioLoop&>(loop).context());
     error_code error = co_await Accepted{acceptor_, socket, {}};
-    if (error) co_return Fail(ErrorCode::kIo, "cannot accept a connection: reason={}", error.message());
+    if (error)
+      co_return Fail(ErrorCode::kIo, "cannot accept a connection: reason={}", error.message());
     error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
     socket.set_option(boost::asio::socket_base::keep_alive(true), ignored);
     const tcp::endpoint peer = socket.remote_endpoint(ignored);
     std::string address = peer.address().to_string(ignored) + ":" + std::to_string(peer.port());
-    co_return std::unique_ptr<Connection>(std::make_unique<RealConnection>(std::move(socket), std::move(address)));
+    co_return std::unique_ptr<Connection>(
+        std::make_unique<RealConnection>(std::move(socket), std::move(address)));
   }
 
   void Close() override {
@@ -150,7 +153,8 @@ class RealListener final : public Listener {
 
 class RealNetwork final : public Network {
  public:
-  Result<std::unique_ptr<Listener>> Listen(EventLoop& loop, const std::string& host, uint16_t port) override {
+  Result<std::unique_ptr<Listener>> Listen(EventLoop& loop, const std::string& host,
+                                           uint16_t port) override {
     boost::asio::io_context& context = static_cast<AsioLoop&>(loop).context();
     const auto failed = [&](const char* what, const error_code& error) {
       return Fail(ErrorCode::kIo, "cannot {} {}:{}: {}", what, host, port, error.message());
@@ -162,7 +166,8 @@ class RealNetwork final : public Network {
     const tcp::endpoint endpoint = found.begin()->endpoint();
     tcp::acceptor acceptor(context);
     if (acceptor.open(endpoint.protocol(), error)) return failed("listen on", error);
-    if (acceptor.set_option(tcp::acceptor::reuse_address(true), error)) return failed("listen on", error);
+    if (acceptor.set_option(tcp::acceptor::reuse_address(true), error))
+      return failed("listen on", error);
     if (acceptor.bind(endpoint, error)) return failed("listen on", error);
     if (acceptor.listen(4096, error)) return failed("listen on", error);
     return std::unique_ptr<Listener>(std::make_unique<RealListener>(std::move(acceptor)));
@@ -171,6 +176,8 @@ class RealNetwork final : public Network {
 
 }  // namespace
 
-std::unique_ptr<Network> MakeRealNetwork() { return std::make_unique<RealNetwork>(); }
+std::unique_ptr<Network> MakeRealNetwork() {
+  return std::make_unique<RealNetwork>();
+}
 
 }  // namespace weir

@@ -1,11 +1,11 @@
 #include "weir/runtime/real_world.h"
 
+#include <sys/random.h>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <deque>
 #include <mutex>
-#include <sys/random.h>
 #include <thread>
 
 #include <boost/asio/signal_set.hpp>
@@ -84,8 +84,12 @@ Task<void> RunThenTell(EventLoop* loop, Task<void> task, std::function<void()> t
 
 }  // namespace
 
-std::unique_ptr<Clock> MakeRealClock() { return std::make_unique<RealClock>(); }
-std::unique_ptr<Random> MakeRealRandom() { return std::make_unique<RealRandom>(); }
+std::unique_ptr<Clock> MakeRealClock() {
+  return std::make_unique<RealClock>();
+}
+std::unique_ptr<Random> MakeRealRandom() {
+  return std::make_unique<RealRandom>();
+}
 
 std::unique_ptr<BlockingPool> MakeRealBlockingPool(size_t threads) {
   return std::make_unique<RealBlockingPool>(threads);
@@ -111,7 +115,9 @@ RealLoops::RealLoops(size_t count) {
 
 RealLoops::~RealLoops() = default;
 
-EventLoop& RealLoops::operator[](size_t index) { return loops_[index]->loop(); }
+EventLoop& RealLoops::operator[](size_t index) {
+  return loops_[index]->loop();
+}
 
 void RunBlocking(EventLoop& loop, Task<void> task) {
   WEIR_CHECK(EventLoop::Current() == nullptr);

@@ -23,7 +23,9 @@ Task<int> AddLater(EventLoop& loop, int a, int b) {
   co_return a + b;
 }
 
-Task<bool> IsOn(EventLoop& loop) { co_return loop.IsCurrent(); }
+Task<bool> IsOn(EventLoop& loop) {
+  co_return loop.IsCurrent();
+}
 
 TEST(TaskTest, CarriesAValueThatMovesOnly) {
   RealLoops loops(1);
@@ -151,7 +153,8 @@ TEST_F(FileTest, WritesMorePiecesThanTheKernelTakesAtOnce) {
   ASSERT_TRUE(file.ok());
   std::vector<std::string> texts;
   std::string expected;
-  for (int i = 0; i < 3000; ++i) texts.push_back(std::string(static_cast<size_t>(i % 7), static_cast<char>('a' + i % 26)));
+  for (int i = 0; i < 3000; ++i)
+    texts.push_back(std::string(static_cast<size_t>(i % 7), static_cast<char>('a' + i % 26)));
   std::vector<Bytes> pieces;
   for (const std::string& text : texts) {
     pieces.push_back(AsBytes(text));

@@ -1,10 +1,11 @@
 // Task<T>: a coroutine that starts when it is awaited, and that can be awaited once.
 //
-// Why not Asio's awaitable: a Task does not know what it runs on, so that everything above the runtime compiles without
-// Asio's headers and runs unchanged in a simulated world (docs/decisions/own-task-type.md).
+// Why not Asio's awaitable: a Task does not know what it runs on, so that everything above the
+// runtime compiles without Asio's headers and runs unchanged in a simulated world
+// (docs/decisions/own-task-type.md).
 //
-// Coroutines take their parameters by value, or by a reference to what outlives them; no capturing lambda is itself a
-// coroutine, because the captures die with the lambda.
+// Coroutines take their parameters by value, or by a reference to what outlives them; no capturing
+// lambda is itself a coroutine, because the captures die with the lambda.
 #pragma once
 
 #include <coroutine>
@@ -118,8 +119,8 @@ struct Detached {
 
 }  // namespace internal
 
-/// Starts `task` here and now, up to its first suspension, and lets it run on its own. Prefer TaskScope::Spawn, which
-/// can be waited for.
+/// Starts `task` here and now, up to its first suspension, and lets it run on its own. Prefer
+/// TaskScope::Spawn, which can be waited for.
 inline void Spawn(Task<void> task) {
   [](Task<void> running) -> internal::Detached { co_await std::move(running); }(std::move(task));
 }

@@ -13,7 +13,8 @@ constexpr char kChange = 'C';
 // A snapshot is worth it when reading the changes costs more than reading a new one.
 constexpr uint64_t kChangeBytesMin = 1 << 20;
 constexpr size_t kReadBytes = 8 << 20;
-// A change that may or may not become true later would leave memory and disk apart: it is waited for.
+// A change that may or may not become true later would leave memory and disk apart: it is waited
+// for.
 constexpr Duration kNever = std::chrono::hours(24 * 365);
 // A snapshot is one record, and a record is no larger than a batch.
 constexpr size_t kSnapshotBytesMax = kLogBatchBytesMax - 1024;
@@ -52,7 +53,8 @@ struct CatalogRecord {
 
 Result<CatalogRecord> DecodeRecord(const LogBatchView& batch) {
   const auto corrupt = [&] {
-    return Fail(ErrorCode::kCorruptData, "the catalog's log makes no sense: offset={}", batch.header.base_offset);
+    return Fail(ErrorCode::kCorruptData, "the catalog's log makes no sense: offset={}",
+                batch.header.base_offset);
   };
   Bytes bytes = batch.bytes.subspan(batch.header.records_position());
   if (batch.header.record_count != 1 || bytes.size() < 8) return corrupt();
@@ -68,9 +70,13 @@ Result<CatalogRecord> DecodeRecord(const LogBatchView& batch) {
 }  // namespace
 
 CatalogStore::CatalogStore(GroupLog& log, EventLoop& loop, Clock& clock)
-    : group_(log), clock_(clock), log_(log.OpenBucket(kCatalogBucket)), bucket_(kCatalogBucket, CatalogTable(), log, loop) {}
+    : group_(log),
+      clock_(clock),
+      log_(log.OpenBucket(kCatalogBucket)),
+      bucket_(kCatalogBucket, CatalogTable(), log, loop) {}
 
-Task<Result<std::unique_ptr<CatalogStore>>> CatalogStore::Open(GroupLog& log, EventLoop& loop, Clock& clock) {
+Task<Result<std::unique_ptr<CatalogStore>>> CatalogStore::Open(GroupLog& log, EventLoop& loop,
+                                                               Clock& clock) {
   std::unique_ptr<CatalogStore> store(new CatalogStore(log, loop, clock));
   WEIR_CO_TRY(co_await store->Load());
   co_return store;
@@ -79,8 +85,10 @@ Task<Result<std::unique_ptr<CatalogStore>>> CatalogStore::Open(GroupLog& log, Ev
 Task<Status> CatalogStore::Load() {
   LogOffset next = log_->start;
   while (next < log_->written_end) {
-    WEIR_CO_ASSIGN(const LogBytes read, co_await ReadLog(log_, next, log_->written_end, kReadBytes, group_.pool()));
-    if (read.next == next) co_return Fail(ErrorCode::kCorruptData, "the catalog's log ends early: offset={}", next);
+    WEIR_CO_ASSIGN(const LogBytes read,
+                   co_await ReadLog(log_, next, log_->written_end, kReadBytes, group_.pool()));
+    if (read.next == next)
+      co_return Fail(ErrorCode::kCorruptData, "the catalog's log ends early: offset={}", next);
     next = read.next;
     for (const Buffer& piece : read.pieces) {
       for (LogBatchReader reader(piece.bytes()); !reader.at_end();) {
@@ -113,7 +121,8 @@ Task<Status> CatalogStore::Change(CatalogChange change) {
   const Status applied = catalog_.Apply(change);
   WEIR_CHECK(applied.ok());  // it was planned on this very state
   bytes_since_snapshot_ += bytes;
-  if (bytes_since_snapshot_ > std::max(kChangeBytesMin, 2 * snapshot_bytes_)) co_await WriteSnapshot();
+  if (bytes_since_snapshot_ > std::max(kChangeBytesMin, 2 * snapshot_bytes_))
+    co_await WriteSnapshot();
   co_return Ok();
 }
 
@@ -122,7 +131,9 @@ Task<void> CatalogStore::WriteSnapshot() {
   bytes_since_snapshot_ = 0;  // also if it fails: not with every change anew
   snapshot_bytes_ = text.size();
   if (text.size() > kSnapshotBytesMax) {
-    LogWarn("server", "the catalog is too large for a snapshot, so starts read all changes: bytes={}", text.size());
+    LogWarn("server",
+            "the catalog is too large for a snapshot, so starts read all changes: bytes={}",
+            text.size());
     co_return;
   }
   const Result<LogOffset> written = co_await Write(kSnapshot, std::move(text));

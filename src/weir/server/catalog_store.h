@@ -1,7 +1,8 @@
-// The catalog's durable form: a log of changes in a bucket of the node's own, which begins with a snapshot.
+// The catalog's durable form: a log of changes in a bucket of the node's own, which begins with a
+// snapshot.
 //
-// So a change of the catalog is a batch in the journal like any other, made durable by the same group commit and
-// recovered by the same code. Format: docs/formats/catalog.md.
+// So a change of the catalog is a batch in the journal like any other, made durable by the same
+// group commit and recovered by the same code. Format: docs/formats/catalog.md.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,8 @@ inline constexpr TableBucket kCatalogBucket{TableId(-1), std::nullopt, 0};
 class CatalogStore {
  public:
   /// Reads the catalog from `log`, on whose loop it lives. Errors: kIo, kCorruptData, kUnsupported.
-  static Task<Result<std::unique_ptr<CatalogStore>>> Open(GroupLog& log, EventLoop& loop, Clock& clock);
+  static Task<Result<std::unique_ptr<CatalogStore>>> Open(GroupLog& log, EventLoop& loop,
+                                                          Clock& clock);
 
   const Catalog& catalog() const { return catalog_; }
 

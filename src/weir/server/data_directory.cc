@@ -12,14 +12,17 @@ constexpr uint32_t kGroupsMax = 4096;
 
 }  // namespace
 
-Result<DataDirectory> DataDirectory::Open(FileSystem& files, Random& random, const std::string& path, uint32_t groups) {
+Result<DataDirectory> DataDirectory::Open(FileSystem& files, Random& random,
+                                          const std::string& path, uint32_t groups) {
   DataDirectory directory;
   WEIR_TRY(files.MakeDirectories(path));
   auto lock = files.Lock(path + "/LOCK");
   if (!lock.ok()) {
     if (lock.error().code != ErrorCode::kOverloaded) return std::move(lock).error();
     return Fail(ErrorCode::kOverloaded,
-                "the data directory {} is in use by another server; stop that one, or choose another --data-dir", path);
+                "the data directory {} is in use by another server; stop that one, or choose "
+                "another --data-dir",
+                path);
   }
   directory.lock_ = *std::move(lock);
   const std::string root = path + "/root";
@@ -39,17 +42,19 @@ Result<DataDirectory> DataDirectory::Open(FileSystem& files, Random& random, con
     const auto json = nlohmann::json::parse(text);
     if (const int format = json.at("format").get<int>(); format > kFormat) {
       return Fail(ErrorCode::kUnsupported,
-                  "the data directory {} was written by a newer version of weir (format {}, this one knows {}); "
+                  "the data directory {} was written by a newer version of weir (format {}, this "
+                  "one knows {}); "
                   "start that version",
                   path, format, kFormat);
     }
     directory.groups_ = json.at("groups").get<uint32_t>();
   } catch (const nlohmann::json::exception& error) {
-    return Fail(ErrorCode::kCorruptData, "{} makes no sense: {}; restore it from a backup", root, error.what());
+    return Fail(ErrorCode::kCorruptData, "{} makes no sense: {}; restore it from a backup", root,
+                error.what());
   }
   if (directory.groups_ == 0 || directory.groups_ > kGroupsMax) {
-    return Fail(ErrorCode::kCorruptData, "{} makes no sense: groups={}; restore it from a backup", root,
-                directory.groups_);
+    return Fail(ErrorCode::kCorruptData, "{} makes no sense: groups={}; restore it from a backup",
+                root, directory.groups_);
   }
   return directory;
 }

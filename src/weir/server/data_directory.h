@@ -1,4 +1,5 @@
-// The data directory: who holds it, and what was decided when it was made. Layout: docs/formats/journal.md.
+// The data directory: who holds it, and what was decided when it was made. Layout:
+// docs/formats/journal.md.
 #pragma once
 
 #include <memory>
@@ -12,9 +13,11 @@ namespace weir {
 
 class DataDirectory {
  public:
-  /// Makes the directory if it is missing, and takes it for this process. `groups` counts for a new one only.
-  /// Blocks. Errors: kOverloaded (another server has it), kUnsupported (written by a newer version), kCorruptData, kIo.
-  static Result<DataDirectory> Open(FileSystem& files, Random& random, const std::string& path, uint32_t groups);
+  /// Makes the directory if it is missing, and takes it for this process. `groups` counts for a new
+  /// one only. Blocks. Errors: kOverloaded (another server has it), kUnsupported (written by a
+  /// newer version), kCorruptData, kIo.
+  static Result<DataDirectory> Open(FileSystem& files, Random& random, const std::string& path,
+                                    uint32_t groups);
 
   /// Buckets are spread over so many groups, for good.
   uint32_t groups() const { return groups_; }

@@ -12,14 +12,18 @@ Bucket* GroupShard::Find(const TableBucket& id) {
   return found == buckets_.end() ? nullptr : found->second.get();
 }
 
-void GroupShard::Create(const std::vector<TableBucket>& ids, const std::shared_ptr<const BucketTable>& table) {
-  for (const TableBucket& id : ids) buckets_.try_emplace(id, std::make_unique<Bucket>(id, table, *log_, loop_));
+void GroupShard::Create(const std::vector<TableBucket>& ids,
+                        const std::shared_ptr<const BucketTable>& table) {
+  for (const TableBucket& id : ids)
+    buckets_.try_emplace(id, std::make_unique<Bucket>(id, table, *log_, loop_));
 }
 
-std::pair<GroupShard::Buckets::iterator, GroupShard::Buckets::iterator> GroupShard::RangeOf(TableId table) {
+std::pair<GroupShard::Buckets::iterator, GroupShard::Buckets::iterator> GroupShard::RangeOf(
+    TableId table) {
   // No partition comes before every partition, and bucket 0 before all others.
   const auto first = [](TableId id) { return TableBucket{id, std::nullopt, 0}; };
-  return {buckets_.lower_bound(first(table)), buckets_.lower_bound(first(TableId(table.value + 1)))};
+  return {buckets_.lower_bound(first(table)),
+          buckets_.lower_bound(first(TableId(table.value + 1)))};
 }
 
 void GroupShard::Drop(TableId table, std::optional<PartitionId> partition) {
@@ -36,7 +40,8 @@ void GroupShard::Drop(TableId table, std::optional<PartitionId> partition) {
 }
 
 void GroupShard::SetTable(TableId table, const std::shared_ptr<const BucketTable>& description) {
-  for (auto [bucket, end] = RangeOf(table); bucket != end; ++bucket) bucket->second->SetTable(description);
+  for (auto [bucket, end] = RangeOf(table); bucket != end; ++bucket)
+    bucket->second->SetTable(description);
 }
 
 void GroupShard::DropLeftovers() {

@@ -21,10 +21,12 @@ class GroupShard {
   Bucket* Find(const TableBucket& id);
 
   void Create(const std::vector<TableBucket>& ids, const std::shared_ptr<const BucketTable>& table);
-  /// All buckets of a table, or those of one of its partitions; what they have on the disk is freed in the background.
+  /// All buckets of a table, or those of one of its partitions; what they have on the disk is freed
+  /// in the background.
   void Drop(TableId table, std::optional<PartitionId> partition);
   void SetTable(TableId table, const std::shared_ptr<const BucketTable>& description);
-  /// Drops logs that no bucket was made for: their table was dropped while the server was down or dying.
+  /// Drops logs that no bucket was made for: their table was dropped while the server was down or
+  /// dying.
   void DropLeftovers();
 
   /// Retention of all buckets, then that of the files.

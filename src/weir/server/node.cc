@@ -1,6 +1,7 @@
 #include "weir/server/node.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "weir/base/log.h"
@@ -27,7 +28,8 @@ std::vector<TableBucket> BucketsOf(const TableInfo& table, std::optional<Partiti
 }
 
 Error UnknownBucket(const TableBucket& bucket) {
-  return Fail(ErrorCode::kUnknownBucket, "this server has no such table or bucket: bucket={}", bucket);
+  return Fail(ErrorCode::kUnknownBucket, "this server has no such table or bucket: bucket={}",
+              bucket);
 }
 
 /// What wakes a fetch that waits. Buckets of any loop hold it weakly.
@@ -46,7 +48,8 @@ class RealNode final : public Node {
   Task<Status> Start();
   Task<void> Stop() override;
 
-  Task<Status> CreateDatabase(std::string name, std::string descriptor_json, bool ignore_if_exists) override {
+  Task<Status> CreateDatabase(std::string name, std::string descriptor_json,
+                              bool ignore_if_exists) override {
     const auto plan = [&](const Catalog& catalog, Timestamp now) {
       return catalog.PlanCreateDatabase(name, descriptor_json, ignore_if_exists, now);
     };
@@ -61,11 +64,14 @@ class RealNode final : public Node {
   }
 
   Task<Status> AlterDatabase(DatabaseAlteration alteration) override {
-    const auto plan = [&](const Catalog& catalog, Timestamp now) { return catalog.PlanAlterDatabase(alteration, now); };
+    const auto plan = [&](const Catalog& catalog, Timestamp now) {
+      return catalog.PlanAlterDatabase(alteration, now);
+    };
     co_return co_await Change(plan);
   }
 
-  Task<Status> CreateTable(TablePath path, std::string descriptor_json, bool ignore_if_exists) override {
+  Task<Status> CreateTable(TablePath path, std::string descriptor_json,
+                           bool ignore_if_exists) override {
     const auto plan = [&](const Catalog& catalog, Timestamp now) {
       return catalog.PlanCreateTable(path, descriptor_json, ignore_if_exists, now);
     };
@@ -73,12 +79,16 @@ class RealNode final : public Node {
   }
 
   Task<Status> DropTable(TablePath path, bool ignore_if_missing) override {
-    const auto plan = [&](const Catalog& catalog, Timestamp) { return catalog.PlanDropTable(path, ignore_if_missing); };
+    const auto plan = [&](const Catalog& catalog, Timestamp) {
+      return catalog.PlanDropTable(path, ignore_if_missing);
+    };
     co_return co_await Change(plan);
   }
 
   Task<Status> AlterTable(TableAlteration alteration) override {
-    const auto plan = [&](const Catalog& catalog, Timestamp now) { return catalog.PlanAlterTable(alteration, now); };
+    const auto plan = [&](const Catalog& catalog, Timestamp now) {
+      return catalog.PlanAlterTable(alteration, now);
+    };
     co_return co_await Change(plan);
   }
 
@@ -116,7 +126,8 @@ class RealNode final : public Node {
 
   Task<Result<WriterId>> InitWriter() override { return On(catalog_loop(), TakeWriterId()); }
 
-  Task<Result<LogOffset>> Append(TableBucket bucket, Buffer records, Acks acks, Duration timeout) override {
+  Task<Result<LogOffset>> Append(TableBucket bucket, Buffer records, Acks acks,
+                                 Duration timeout) override {
     GroupShard& shard = ShardOf(bucket);
     return On(shard.loop(), AppendThere(&shard, bucket, std::move(records), acks, timeout));
   }
@@ -152,11 +163,14 @@ class RealNode final : public Node {
     const BucketFetch* fetch;
   };
 
-  GroupShard& ShardOf(const TableBucket& bucket) { return *shards_[StableHash(bucket) % shards_.size()]; }
+  GroupShard& ShardOf(const TableBucket& bucket) {
+    return *shards_[StableHash(bucket) % shards_.size()];
+  }
 
   std::shared_ptr<const BucketTable> Describe(const TableInfo& table) const;
 
-  /// Plans, makes the plan durable and true, and lets the buckets follow. `plan` stays until it is awaited.
+  /// Plans, makes the plan durable and true, and lets the buckets follow. `plan` stays until it is
+  /// awaited.
   template <typename F>
   Task<Status> Change(F& plan) {
     return On(catalog_loop(), ChangeHere(&plan));
@@ -170,16 +184,18 @@ class RealNode final : public Node {
   Task<void> UpdateBuckets(TablePtr table);
 
   Task<Result<WriterId>> TakeWriterId();
-  Task<Result<LogOffset>> AppendThere(GroupShard* shard, TableBucket id, Buffer records, Acks acks, Duration timeout);
+  Task<Result<LogOffset>> AppendThere(GroupShard* shard, TableBucket id, Buffer records, Acks acks,
+                                      Duration timeout);
   Task<Result<LogOffset>> ListOffsetThere(GroupShard* shard, TableBucket id, OffsetSpec spec);
   Task<Result<LogPieces>> LimitScanThere(GroupShard* shard, TableBucket id, int64_t limit);
   Task<Result<int64_t>> CountThere(GroupShard* shard, TableBucket id);
 
-  Task<size_t> ReadAll(const std::vector<std::vector<PlacedFetch>>* by_shard, size_t bytes_max, FetchResponse* into);
-  Task<size_t> ReadThere(GroupShard* shard, const std::vector<PlacedFetch>* fetches, size_t bytes_max,
-                         FetchResponse* into);
-  Task<void> WatchThere(GroupShard* shard, const std::vector<PlacedFetch>* fetches, const FetchResponse* seen,
-                        std::weak_ptr<std::function<void()>> wake);
+  Task<size_t> ReadAll(const std::vector<std::vector<PlacedFetch>>* by_shard, size_t bytes_max,
+                       FetchResponse* into);
+  Task<size_t> ReadThere(GroupShard* shard, const std::vector<PlacedFetch>* fetches,
+                         size_t bytes_max, FetchResponse* into);
+  Task<void> WatchThere(GroupShard* shard, const std::vector<PlacedFetch>* fetches,
+                        const FetchResponse* seen, std::weak_ptr<std::function<void()>> wake);
 
   Task<void> MaintainLoop();
   Task<void> MaintainCatalog();
@@ -197,11 +213,13 @@ class RealNode final : public Node {
   std::unique_ptr<Event> stopping_;
 };
 
-// --- Start and stop ----------------------------------------------------------------------------------------------
+// --- Start and stop
+// ----------------------------------------------------------------------------------------------
 
 Task<Result<std::unique_ptr<Node>>> Node::Open(NodeConfig config, NodeWorld world) {
   auto open = [&] {
-    return DataDirectory::Open(world.files, world.random, config.data_dir, static_cast<uint32_t>(world.loops.size()));
+    return DataDirectory::Open(world.files, world.random, config.data_dir,
+                               static_cast<uint32_t>(world.loops.size()));
   };
   WEIR_CO_ASSIGN(DataDirectory directory, co_await world.pool.Run(open));
   auto node = std::make_unique<RealNode>(std::move(config), std::move(world), std::move(directory));
@@ -220,8 +238,8 @@ Task<Status> RealNode::Start() {
       if (group.cut_bytes > 0) {
         LogInfo("server", "cut what was not acknowledged: group={} bytes={}", i, group.cut_bytes);
       }
-      LogDebug("server", "recovered a group: group={} replayed_bytes={} files={} buckets={}", i, group.replayed_bytes,
-               group.files.size(), group.buckets.size());
+      LogDebug("server", "recovered a group: group={} replayed_bytes={} files={} buckets={}", i,
+               group.replayed_bytes, group.files.size(), group.buckets.size());
       recovered.push_back(std::move(group));
     }
     RemoveUnnamedJournals(world_.files, config_.data_dir, named);
@@ -236,8 +254,8 @@ Task<Status> RealNode::Start() {
     log_config.group = GroupId(i);
     log_config.journal_file_bytes = config_.journal_file_bytes;
     log_config.sort_bytes_min = config_.journal_file_bytes / 2;
-    auto log = co_await On(loop, GroupLog::Start(std::move(log_config), std::move(recovered[i]), loop, world_.pool,
-                                                 world_.files, world_.random));
+    auto log = co_await On(loop, GroupLog::Start(std::move(log_config), std::move(recovered[i]),
+                                                 loop, world_.pool, world_.files, world_.random));
     if (!log.ok()) {
       for (const auto& shard : shards_) co_await On(shard->loop(), shard->Stop());
       co_return std::move(log).error();
@@ -255,7 +273,8 @@ Task<Status> RealNode::Start() {
         co_await CreateBuckets(table, std::nullopt);
         continue;
       }
-      for (const PartitionPtr& partition : catalog().PartitionsOf(table->id)) co_await CreateBuckets(table, partition->id);
+      for (const PartitionPtr& partition : catalog().PartitionsOf(table->id))
+        co_await CreateBuckets(table, partition->id);
     }
     for (const auto& shard : shards_) {
       struct Clean {
@@ -286,18 +305,29 @@ Task<void> RealNode::Stop() {
   store_.reset();
 }
 
-// --- Catalog -----------------------------------------------------------------------------------------------------
+// --- Catalog
+// -----------------------------------------------------------------------------------------------------
 
 std::shared_ptr<const BucketTable> RealNode::Describe(const TableInfo& table) const {
   auto description = std::make_shared<BucketTable>();
   description->is_log_table = !table.is_primary_key_table();
   description->is_arrow_log = table.options.log_format == LogFormat::kArrow;
-  for (const Column& column : table.descriptor.schema->columns) description->columns.push_back(LayoutOf(column.type));
+  for (const Column& column : table.descriptor.schema->columns)
+    description->columns.push_back(LayoutOf(column.type));
   for (const SchemaVersion& version : table.schema_versions) {
-    description->columns_of_version.push_back(static_cast<size_t>(version.column_count));
+    const auto columns = static_cast<size_t>(version.column_count);
+    description->columns_of_version.push_back(columns);
+    if (!description->is_arrow_log || columns == 0) continue;
+    std::vector<int32_t> all(columns);
+    std::iota(all.begin(), all.end(), 0);
+    Result<Projection> whole =
+        Projection::Make(all, std::span(description->columns).first(columns), columns);
+    WEIR_CHECK(whole.ok());
+    description->whole_batches.push_back(*std::move(whole));
   }
-  description->needs_sync =
-      table.options.durability ? *table.options.durability == Durability::kDisk : config_.sync_by_default;
+  description->needs_sync = table.options.durability
+                                ? *table.options.durability == Durability::kDisk
+                                : config_.sync_by_default;
   description->ttl_ms = table.options.log_ttl.count();
   description->bytes_max = table.options.log_bytes_max.value_or(0);
   return description;
@@ -315,18 +345,22 @@ Task<Status> RealNode::ChangeHere(F* plan) {
   }
   WEIR_CO_TRY(co_await store_->Change(*change));
   co_await Follow(&*change, &dropped);
-  if (const auto* created = std::get_if<TableCreated>(&*change)) co_await KeepPartitions(created->id);
-  if (const auto* altered = std::get_if<TableAltered>(&*change)) co_await KeepPartitions(altered->id);
+  if (const auto* created = std::get_if<TableCreated>(&*change))
+    co_await KeepPartitions(created->id);
+  if (const auto* altered = std::get_if<TableAltered>(&*change))
+    co_await KeepPartitions(altered->id);
   co_return Ok();
 }
 
 // Makes and drops the partitions that are due by time. The caller has the turn.
 Task<void> RealNode::KeepPartitions(TableId table) {
-  const Result<std::optional<CatalogChange>> change = catalog().PlanAutoPartition(table, world_.clock.Now());
+  const Result<std::optional<CatalogChange>> change =
+      catalog().PlanAutoPartition(table, world_.clock.Now());
   Status done = change.ok() ? Ok() : Status(change.error());
   if (change.ok() && *change) done = co_await store_->Change(**change);
   if (!done.ok()) {
-    LogWarn("server", "cannot keep the partitions of a table: table_id={} reason={}", table, done.error().message);
+    LogWarn("server", "cannot keep the partitions of a table: table_id={} reason={}", table,
+            done.error().message);
   } else if (*change) {
     const std::vector<TableId> none;
     co_await Follow(&**change, &none);
@@ -346,7 +380,8 @@ Task<void> RealNode::Follow(const CatalogChange* change, const std::vector<Table
   } else if (const auto* partitions = std::get_if<PartitionsChanged>(change)) {
     const TablePtr parent = catalog().FindTable(partitions->table_id);
     for (const PartitionId id : partitions->dropped) co_await DropBuckets(parent->id, id);
-    for (const PartitionInfo& partition : partitions->created) co_await CreateBuckets(parent, partition.id);
+    for (const PartitionInfo& partition : partitions->created)
+      co_await CreateBuckets(parent, partition.id);
   }
 }
 
@@ -360,7 +395,8 @@ Task<void> RealNode::CreateBuckets(TablePtr table, std::optional<PartitionId> pa
   };
   const std::shared_ptr<const BucketTable> description = Describe(*table);
   std::vector<std::vector<TableBucket>> by_shard(shards_.size());
-  for (const TableBucket& id : BucketsOf(*table, partition)) by_shard[StableHash(id) % shards_.size()].push_back(id);
+  for (const TableBucket& id : BucketsOf(*table, partition))
+    by_shard[StableHash(id) % shards_.size()].push_back(id);
   for (size_t i = 0; i < shards_.size(); ++i) {
     if (by_shard[i].empty()) continue;
     co_await On(shards_[i]->loop(), There::Run(shards_[i].get(), &by_shard[i], &description));
@@ -374,18 +410,21 @@ Task<void> RealNode::DropBuckets(TableId table, std::optional<PartitionId> parti
       co_return;
     }
   };
-  for (const auto& shard : shards_) co_await On(shard->loop(), There::Run(shard.get(), table, partition));
+  for (const auto& shard : shards_)
+    co_await On(shard->loop(), There::Run(shard.get(), table, partition));
 }
 
 Task<void> RealNode::UpdateBuckets(TablePtr table) {
   struct There {
-    static Task<void> Run(GroupShard* shard, TableId table, const std::shared_ptr<const BucketTable>* description) {
+    static Task<void> Run(GroupShard* shard, TableId table,
+                          const std::shared_ptr<const BucketTable>* description) {
       shard->SetTable(table, *description);
       co_return;
     }
   };
   const std::shared_ptr<const BucketTable> description = Describe(*table);
-  for (const auto& shard : shards_) co_await On(shard->loop(), There::Run(shard.get(), table->id, &description));
+  for (const auto& shard : shards_)
+    co_await On(shard->loop(), There::Run(shard.get(), table->id, &description));
 }
 
 Task<Result<WriterId>> RealNode::TakeWriterId() {
@@ -403,16 +442,18 @@ Task<Result<WriterId>> RealNode::TakeWriterId() {
   co_return taken;
 }
 
-// --- Logs --------------------------------------------------------------------------------------------------------
+// --- Logs
+// --------------------------------------------------------------------------------------------------------
 
-Task<Result<LogOffset>> RealNode::AppendThere(GroupShard* shard, TableBucket id, Buffer records, Acks acks,
-                                              Duration timeout) {
+Task<Result<LogOffset>> RealNode::AppendThere(GroupShard* shard, TableBucket id, Buffer records,
+                                              Acks acks, Duration timeout) {
   Bucket* const bucket = shard->Find(id);
   if (bucket == nullptr) co_return UnknownBucket(id);
   co_return co_await bucket->Append(std::move(records), acks, world_.clock.Now(), timeout);
 }
 
-Task<Result<LogOffset>> RealNode::ListOffsetThere(GroupShard* shard, TableBucket id, OffsetSpec spec) {
+Task<Result<LogOffset>> RealNode::ListOffsetThere(GroupShard* shard, TableBucket id,
+                                                  OffsetSpec spec) {
   Bucket* const bucket = shard->Find(id);
   if (bucket == nullptr) co_return UnknownBucket(id);
   switch (spec.kind) {
@@ -427,12 +468,13 @@ Task<Result<LogPieces>> RealNode::LimitScanThere(GroupShard* shard, TableBucket 
   Bucket* const bucket = shard->Find(id);
   if (bucket == nullptr) co_return UnknownBucket(id);
   const LogOffset end = bucket->high_watermark();
-  const LogOffset from = std::max(bucket->log_start(), LogOffset(end.value - std::clamp<int64_t>(limit, 0, end.value)));
+  const LogOffset from = std::max(bucket->log_start(),
+                                  LogOffset(end.value - std::clamp<int64_t>(limit, 0, end.value)));
   WEIR_CO_ASSIGN(BucketRead read, co_await bucket->Read(from, kLimitScanBytesMax, std::nullopt));
   if (read.records.next < end) {
     co_return Fail(ErrorCode::kRecordTooLarge,
-                   "the last {} records take more than {} bytes; read them with a log scanner", limit,
-                   kLimitScanBytesMax);
+                   "the last {} records take more than {} bytes; read them with a log scanner",
+                   limit, kLimitScanBytesMax);
   }
   co_return LogPieces{std::move(read.records.pieces), read.records.bytes};
 }
@@ -459,7 +501,8 @@ Task<FetchResponse> RealNode::Fetch(FetchRequest request) {
   const Duration deadline = home.Elapsed() + request.wait_max;
   while (true) {
     const size_t bytes = co_await ReadAll(&by_shard, request.bytes_max, &response);
-    // What a client has to act on is told at once; a bucket that is not here may just be on its way.
+    // What a client has to act on is told at once; a bucket that is not here may just be on its
+    // way.
     bool is_urgent = false;
     for (const auto& table : response) {
       for (const auto& bucket : table) {
@@ -468,15 +511,17 @@ Task<FetchResponse> RealNode::Fetch(FetchRequest request) {
     }
     const Duration left = deadline - home.Elapsed();
     const bool is_cancelled = request.canceller != nullptr && request.canceller->is_cancelled();
-    if (is_urgent || is_cancelled || bytes >= request.bytes_min || left <= Duration(0)) co_return response;
+    if (is_urgent || is_cancelled || bytes >= request.bytes_min || left <= Duration(0))
+      co_return response;
 
     const auto wait = std::make_shared<FetchWait>(home);
     // Runs on the buckets' loops, and finds the wait there no more when the fetch has gone on.
-    const auto wake = std::make_shared<std::function<void()>>([&home, weak = std::weak_ptr<FetchWait>(wait)] {
-      home.Post([weak] {
-        if (const auto waiting = weak.lock()) waiting->event.Set();
-      });
-    });
+    const auto wake =
+        std::make_shared<std::function<void()>>([&home, weak = std::weak_ptr<FetchWait>(wait)] {
+          home.Post([weak] {
+            if (const auto waiting = weak.lock()) waiting->event.Set();
+          });
+        });
     for (size_t i = 0; i < shards_.size(); ++i) {
       if (by_shard[i].empty()) continue;
       co_await On(shards_[i]->loop(), WatchThere(shards_[i].get(), &by_shard[i], &response, wake));
@@ -487,8 +532,8 @@ Task<FetchResponse> RealNode::Fetch(FetchRequest request) {
   }
 }
 
-Task<size_t> RealNode::ReadAll(const std::vector<std::vector<PlacedFetch>>* by_shard, size_t bytes_max,
-                               FetchResponse* into) {
+Task<size_t> RealNode::ReadAll(const std::vector<std::vector<PlacedFetch>>* by_shard,
+                               size_t bytes_max, FetchResponse* into) {
   size_t bytes = 0;
   for (size_t i = 0; i < shards_.size(); ++i) {
     if ((*by_shard)[i].empty()) continue;
@@ -499,8 +544,8 @@ Task<size_t> RealNode::ReadAll(const std::vector<std::vector<PlacedFetch>>* by_s
   co_return bytes;
 }
 
-Task<size_t> RealNode::ReadThere(GroupShard* shard, const std::vector<PlacedFetch>* fetches, size_t bytes_max,
-                                 FetchResponse* into) {
+Task<size_t> RealNode::ReadThere(GroupShard* shard, const std::vector<PlacedFetch>* fetches,
+                                 size_t bytes_max, FetchResponse* into) {
   size_t bytes = 0;
   for (const PlacedFetch& placed : *fetches) {
     Result<FetchedBucket>& result = (*into)[placed.table][placed.bucket];
@@ -510,23 +555,27 @@ Task<size_t> RealNode::ReadThere(GroupShard* shard, const std::vector<PlacedFetc
       continue;
     }
     const size_t left = bytes_max > bytes ? bytes_max - bytes : 0;
-    Result<BucketRead> read = co_await bucket->Read(placed.fetch->from, std::min(placed.fetch->bytes_max, left),
-                                                    placed.table_fetch->projection);
+    Result<BucketRead> read =
+        co_await bucket->Read(placed.fetch->from, std::min(placed.fetch->bytes_max, left),
+                              placed.table_fetch->projection);
     if (!read.ok()) {
       result = std::move(read).error();
       if (result.error().code == ErrorCode::kCorruptData || result.error().code == ErrorCode::kIo) {
-        LogError("server", "a fetch failed: bucket={} reason={}", placed.id, result.error().message);
+        LogError("server", "a fetch failed: bucket={} reason={}", placed.id,
+                 result.error().message);
       }
       continue;
     }
     bytes += read->records.bytes;
-    result = FetchedBucket{read->high_watermark, read->log_start,
+    result = FetchedBucket{read->high_watermark,
+                           read->log_start,
                            {std::move(read->records.pieces), read->records.bytes}};
   }
   co_return bytes;
 }
 
-Task<void> RealNode::WatchThere(GroupShard* shard, const std::vector<PlacedFetch>* fetches, const FetchResponse* seen,
+Task<void> RealNode::WatchThere(GroupShard* shard, const std::vector<PlacedFetch>* fetches,
+                                const FetchResponse* seen,
                                 std::weak_ptr<std::function<void()>> wake) {
   for (const PlacedFetch& placed : *fetches) {
     const Result<FetchedBucket>& told = (*seen)[placed.table][placed.bucket];
@@ -536,10 +585,12 @@ Task<void> RealNode::WatchThere(GroupShard* shard, const std::vector<PlacedFetch
   co_return;
 }
 
-// --- Maintenance -------------------------------------------------------------------------------------------------
+// --- Maintenance
+// -------------------------------------------------------------------------------------------------
 
 Task<void> RealNode::MaintainLoop() {
-  const int64_t idle_max_ms = std::chrono::duration_cast<std::chrono::milliseconds>(config_.writer_idle_max).count();
+  const int64_t idle_max_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(config_.writer_idle_max).count();
   do {
     const Timestamp now = world_.clock.Now();
     co_await MaintainCatalog();

@@ -1,8 +1,9 @@
-// The node: one function an operation, whatever the protocol. Gateways decode a request, call one of these, and encode
-// what it gives.
+// The node: one function an operation, whatever the protocol. Gateways decode a request, call one
+// of these, and encode what it gives.
 //
-// Operations may be called on any event loop of the node and return on the same loop. Catalog operations run on the
-// catalog's loop; what touches a bucket runs on the loop of that bucket's group.
+// Operations may be called on any event loop of the node and return on the same loop. Catalog
+// operations run on the catalog's loop; what touches a bucket runs on the loop of that bucket's
+// group.
 #pragma once
 
 #include <memory>
@@ -49,7 +50,7 @@ struct NodeWorld {
 struct BucketFetch {
   std::optional<PartitionId> partition_id;
   int32_t bucket_id = 0;
-  LogOffset from;         // kEarliestOffset: the first one there is
+  LogOffset from;  // kEarliestOffset: the first one there is
   size_t bytes_max = 0;
 };
 
@@ -60,8 +61,8 @@ struct TableFetch {
   std::vector<BucketFetch> buckets;
 };
 
-/// Ends the waits of fetches early: their client has gone, or the server stops. Lives on the loop where they were
-/// called, and longer than they.
+/// Ends the waits of fetches early: their client has gone, or the server stops. Lives on the loop
+/// where they were called, and longer than they.
 class FetchCanceller {
  public:
   bool is_cancelled() const { return is_cancelled_; }
@@ -87,7 +88,8 @@ class FetchCanceller {
 struct FetchRequest {
   std::vector<TableFetch> tables;
   size_t bytes_max = 0;
-  /// Wait until so many bytes can be read, but not longer than wait_max, and not after `canceller` (if given) says so.
+  /// Wait until so many bytes can be read, but not longer than wait_max, and not after `canceller`
+  /// (if given) says so.
   size_t bytes_min = 0;
   Duration wait_max{0};
   FetchCanceller* canceller = nullptr;
@@ -116,29 +118,38 @@ struct OffsetSpec {
 class Node {
  public:
   /// Opens the data directory, which is made if it is missing, and recovers. Call it on loops[0].
-  /// Errors: kOverloaded (another server has the directory), kUnsupported (written by a newer version), kIo,
-  /// kCorruptData, each with what to do.
+  /// Errors: kOverloaded (another server has the directory), kUnsupported (written by a newer
+  /// version), kIo, kCorruptData, each with what to do.
   static Task<Result<std::unique_ptr<Node>>> Open(NodeConfig config, NodeWorld world);
   virtual ~Node() = default;
 
-  /// Ends what runs, checkpoints and closes. Call it on loops[0], once, when no gateway calls any more.
+  /// Ends what runs, checkpoints and closes. Call it on loops[0], once, when no gateway calls any
+  /// more.
   virtual Task<void> Stop() = 0;
 
-  // --- Databases -------------------------------------------------------------------------------------------------
-  virtual Task<Status> CreateDatabase(std::string name, std::string descriptor_json, bool ignore_if_exists) = 0;
+  // --- Databases
+  // -------------------------------------------------------------------------------------------------
+  virtual Task<Status> CreateDatabase(std::string name, std::string descriptor_json,
+                                      bool ignore_if_exists) = 0;
   virtual Task<Status> DropDatabase(std::string name, bool ignore_if_missing, bool cascade) = 0;
   virtual Task<Status> AlterDatabase(DatabaseAlteration alteration) = 0;
 
-  // --- Tables ----------------------------------------------------------------------------------------------------
-  virtual Task<Status> CreateTable(TablePath path, std::string descriptor_json, bool ignore_if_exists) = 0;
+  // --- Tables
+  // ----------------------------------------------------------------------------------------------------
+  virtual Task<Status> CreateTable(TablePath path, std::string descriptor_json,
+                                   bool ignore_if_exists) = 0;
   virtual Task<Status> DropTable(TablePath path, bool ignore_if_missing) = 0;
   virtual Task<Status> AlterTable(TableAlteration alteration) = 0;
 
-  // --- Partitions ------------------------------------------------------------------------------------------------
-  virtual Task<Status> CreatePartition(TablePath path, PartitionSpec spec, bool ignore_if_exists) = 0;
-  virtual Task<Status> DropPartition(TablePath path, PartitionSpec spec, bool ignore_if_missing) = 0;
+  // --- Partitions
+  // ------------------------------------------------------------------------------------------------
+  virtual Task<Status> CreatePartition(TablePath path, PartitionSpec spec,
+                                       bool ignore_if_exists) = 0;
+  virtual Task<Status> DropPartition(TablePath path, PartitionSpec spec,
+                                     bool ignore_if_missing) = 0;
 
-  // --- Producer offsets (of exactly-once sinks) ------------------------------------------------------------------
+  // --- Producer offsets (of exactly-once sinks)
+  // ------------------------------------------------------------------
   /// Whether they were registered; false: the producer has offsets already, and they stay.
   virtual Task<Result<bool>> RegisterProducerOffsets(ProducerOffsets offsets) = 0;
   virtual Task<Status> DeleteProducerOffsets(std::string producer_id) = 0;
@@ -146,21 +157,25 @@ class Node {
   /// A writer id that nobody had before.
   virtual Task<Result<WriterId>> InitWriter() = 0;
 
-  /// Reads of the catalog: runs `read` on the catalog's loop. `read` must stay until it is awaited; it is a variable, or
-  /// a closure over references and numbers (see BlockingPool::Run).
+  /// Reads of the catalog: runs `read` on the catalog's loop. `read` must stay until it is awaited;
+  /// it is a variable, or a closure over references and numbers (see BlockingPool::Run).
   template <typename F>
   auto ReadCatalog(F&& read) {
-    static_assert(std::is_lvalue_reference_v<F> || std::is_trivially_destructible_v<F>, "name it first");
+    static_assert(std::is_lvalue_reference_v<F> || std::is_trivially_destructible_v<F>,
+                  "name it first");
     return On(catalog_loop(), Reading<std::remove_reference_t<F>>::Run(this, &read));
   }
 
-  // --- Logs ------------------------------------------------------------------------------------------------------
-  /// Appends one or more encoded log batches. `records` is changed in place (offsets and times are stamped) and must
-  /// be shared with nobody who reads it. The append is put in order before this suspends for the first time.
-  /// Returns the offset of the first record once `acks` is reached.
-  /// Errors: kUnknownBucket, kCorruptBatch, kSchemaNotFound, kOutOfOrderSequence, kRecordTooLarge, kNoSpace, kIo:
-  /// nothing was appended. kTimedOut: the batches are appended and may become durable.
-  virtual Task<Result<LogOffset>> Append(TableBucket bucket, Buffer records, Acks acks, Duration timeout) = 0;
+  // --- Logs
+  // ------------------------------------------------------------------------------------------------------
+  /// Appends one or more encoded log batches. `records` is changed in place (offsets and times are
+  /// stamped) and must be shared with nobody who reads it. The append is put in order before this
+  /// suspends for the first time. Returns the offset of the first record once `acks` is reached.
+  /// Errors: kUnknownBucket, kCorruptBatch, kSchemaNotFound, kOutOfOrderSequence, kRecordTooLarge,
+  /// kNoSpace, kIo: nothing was appended. kTimedOut: the batches are appended and may become
+  /// durable.
+  virtual Task<Result<LogOffset>> Append(TableBucket bucket, Buffer records, Acks acks,
+                                         Duration timeout) = 0;
 
   /// What is below the high watermark, from the wanted offsets on; waits as the request says.
   virtual Task<FetchResponse> Fetch(FetchRequest request) = 0;
