@@ -141,6 +141,7 @@ Result<Report> RunAppend(const BenchOptions& options) {
   std::vector<Counters> counters(count);
   std::vector<std::vector<Acknowledged>> acks(count);
   std::vector<std::function<Status(const Running&)>> workers;
+  workers.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     workers.push_back([&, i](const Running& running) {
       return AppendWhile(running, connections[i], batches[i], plans[i], counters[i], acks[i]);

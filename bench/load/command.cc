@@ -22,10 +22,6 @@ void AddCommonOptions(CLI::App& command, BenchOptions& options) {
       ->capture_default_str();
   command.add_option("--durability", options.durability, "of a table that is created (Weir only)")
       ->check(CLI::IsMember({"os", "disk"}));
-  command
-      .add_option("--in-flight", options.in_flight,
-                  "requests that wait for an answer, a connection")
-      ->check(CLI::Range(1, 10'000));
   command.add_option("--server-pid", options.server_pids, "processes whose CPU time is reported")
       ->delimiter(',');
   command.add_flag("--json", options.json, "one line of JSON in place of a table");
@@ -53,7 +49,15 @@ void AddBatchRows(CLI::App& command, BenchOptions& options) {
       ->check(CLI::Range(1, 20'000));
 }
 
+void AddInFlight(CLI::App& command, BenchOptions& options) {
+  command
+      .add_option("--in-flight", options.in_flight,
+                  "requests that wait for an answer, a connection")
+      ->check(CLI::Range(1, 10'000));
+}
+
 void AddAppending(CLI::App& command, BenchOptions& options) {
+  AddInFlight(command, options);
   command.add_option("--rate", options.rate, "rows a second")->check(CLI::PositiveNumber);
   command.add_option("--acks", options.acks, "-1 (all), 1 or 0")
       ->check(CLI::IsMember({-1, 0, 1}))
@@ -112,6 +116,7 @@ CLI::App* AddBenchCommand(CLI::App& program, BenchOptions& options) {
   AddWaiting(latency, options);
 
   CLI::App& tables = add("tables", "create many tables", Bench::kTables);
+  AddInFlight(tables, options);
   tables.add_option("--tables", options.tables)->check(CLI::PositiveNumber)->capture_default_str();
   return bench;
 }

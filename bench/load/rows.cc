@@ -68,6 +68,7 @@ ColumnKind HexColumn(std::string name, size_t width) {
             std::string digits(static_cast<size_t>(count) * width, '0');
             for (char& digit : digits) digit = "0123456789abcdef"[chance() % 16];
             std::vector<std::string_view> values;
+            values.reserve(static_cast<size_t>(count));
             for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
               values.push_back(std::string_view(digits).substr(i * width, width));
             }
@@ -84,7 +85,7 @@ std::vector<ColumnKind> ColumnsOf(int columns) {
   all.push_back(IdColumn());
   if (columns == 10) {
     all.push_back(NumberColumn<int64_t>("ts", "BIGINT", [](int row, Chance& chance) {
-      return kFirstTime + 10 * row + static_cast<int64_t>(chance() % 10);
+      return kFirstTime + int64_t{10} * row + static_cast<int64_t>(chance() % 10);
     }));
     all.push_back(RandomColumn<int32_t>("user_id", "INTEGER", 100'000));
     all.push_back(RandomColumn<int32_t>("item_id", "INTEGER", 10'000));

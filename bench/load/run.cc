@@ -18,28 +18,20 @@ namespace {
 
 std::string_view NameOf(Bench bench) {
   switch (bench) {
-    case Bench::kAppend:
-      return "append";
-    case Bench::kScan:
-      return "scan";
-    case Bench::kLatency:
-      return "latency";
-    case Bench::kTables:
-      return "tables";
+    case Bench::kAppend: return "append";
+    case Bench::kScan: return "scan";
+    case Bench::kLatency: return "latency";
+    case Bench::kTables: return "tables";
   }
   WEIR_UNREACHABLE();
 }
 
 Result<Report> Run(const BenchOptions& options) {
   switch (options.bench) {
-    case Bench::kAppend:
-      return RunAppend(options);
-    case Bench::kScan:
-      return RunScan(options);
-    case Bench::kLatency:
-      return RunLatency(options);
-    case Bench::kTables:
-      return RunTables(options);
+    case Bench::kAppend: return RunAppend(options);
+    case Bench::kScan: return RunScan(options);
+    case Bench::kLatency: return RunLatency(options);
+    case Bench::kTables: return RunTables(options);
   }
   WEIR_UNREACHABLE();
 }
@@ -85,6 +77,7 @@ Result<Measured> RunWorkers(const BenchOptions& options, const std::vector<Count
   Running running = true;
   FirstError error;
   std::vector<std::thread> threads;
+  threads.reserve(workers.size());
   for (const auto& worker : workers) {
     threads.emplace_back([&] {
       // Sleeps end when they should, and not up to 50 microseconds later.

@@ -59,12 +59,14 @@ Result<Report> RunScan(const BenchOptions& options) {
 
   const auto count = static_cast<size_t>(options.connections);
   std::vector<Connection> connections;
+  connections.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     WEIR_ASSIGN(Connection connection, Connection::Open(table.leaders[i % table.leaders.size()]));
     connections.push_back(std::move(connection));
   }
   std::vector<Counters> counters(count);
   std::vector<std::function<Status(const Running&)>> workers;
+  workers.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     workers.push_back([&, i](const Running& running) {
       const FetchSpec spec{table.table_id, static_cast<int32_t>(i % table.leaders.size())};

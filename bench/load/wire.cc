@@ -89,14 +89,9 @@ std::optional<Field> TakeField(std::string_view& message) {
       size = *announced;
       break;
     }
-    case kFixed32:
-      size = 4;
-      break;
-    case kFixed64:
-      size = 8;
-      break;
-    default:
-      return std::nullopt;
+    case kFixed32: size = 4; break;
+    case kFixed64: size = 8; break;
+    default: return std::nullopt;
   }
   if (size > rest.size()) return std::nullopt;
   field.text = AsText(rest.first(size));
