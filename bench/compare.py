@@ -34,9 +34,10 @@ def memory_mb(pids):
     """Resident memory of all processes together."""
     total = 0
     for pid in pids:
-        for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                total += int(line.split()[1])
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        if "VmRSS:" not in status:
+            raise RuntimeError(f"a server has ended: pid {pid}")
+        total += int(status.split("VmRSS:")[1].split()[0])
     return total / 1024
 
 

@@ -83,6 +83,8 @@ class Fluss:
         self.start_seconds = time.monotonic() - begin
 
     def _start(self, name, port, main, *arguments):
+        if answers(port):
+            raise RuntimeError(f"cannot start the {name}: port {port} is in use")
         with open(self.directory / f"{name}.out", "wb") as out:
             process = subprocess.Popen(
                 ["java", "--add-opens=java.base/java.nio=org.apache.arrow.memory.core,ALL-UNNAMED",
