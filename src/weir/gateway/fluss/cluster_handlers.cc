@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "weir/catalog/table_rules.h"
 #include "weir/gateway/fluss/handlers.h"
 #include "weir/gateway/fluss/lookups.h"
 
