@@ -31,7 +31,9 @@ GroupLog::GroupLog(Config config, RecoveredGroup recovered, EventLoop& loop, Blo
                                          sealed_.push_back(std::move(file));
                                          dropped_tail_bytes_ = 0;
                                          is_checkpoint_wanted_ = true;
-                                         if (!is_stopping_) background_.Spawn(Maintain());
+                                         is_maintenance_wanted_ = true;
+                                         if (is_stopping_ || is_maintaining_) return;
+                                         background_.Spawn(Maintain());
                                        });
 }
 
@@ -60,11 +62,7 @@ Task<void> GroupLog::Stop() {
   is_stopping_ = true;
   co_await journal_->Stop();
   co_await background_.Join();
-  if (is_maintaining_) {
-    Event done(loop_);
-    maintained_ = &done;
-    co_await done.Wait();
-  }
+  co_await AwaitMaintenance();
   Status written = journal_->health();
   if (written.ok()) written = co_await WriteCheckpoint();
   if (!written.ok()) {

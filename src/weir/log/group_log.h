@@ -83,7 +83,8 @@ class GroupLog {
   void Trim(BucketLog& log, LogOffset start);
 
   /// Frees files that nothing needs any more, rewrites those that are mostly dead, merges small
-  /// ones.
+  /// ones. What cannot be done now is logged, and tried again the next time. Returns when it is
+  /// done.
   Task<void> Maintain();
 
   BlockingPool& pool() { return pool_; }
@@ -95,6 +96,7 @@ class GroupLog {
   using DataFiles = std::vector<std::shared_ptr<DataFile>>;
 
   Task<Status> WriteCheckpoint();
+  Task<void> AwaitMaintenance();
   Task<void> FreeDeadFiles();
   Task<void> CompactFiles();
   std::vector<CompactionCandidate> Candidates() const;
@@ -121,7 +123,8 @@ class GroupLog {
   bool is_checkpoint_wanted_ = false;
   bool is_maintenance_wanted_ = false;
   bool is_maintaining_ = false;
-  Event* maintained_ = nullptr;
+  /// Of those who wait for the maintenance that is under way.
+  std::vector<Event*> maintenance_waiters_;
   /// Also read by who copies files, on the pool.
   std::atomic<bool> is_stopping_ = false;
 };

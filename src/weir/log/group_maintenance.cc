@@ -22,7 +22,10 @@ bool Contains(const std::vector<std::shared_ptr<DataFile>>& files,
 Task<void> GroupLog::Maintain() {
   if (is_stopping_) co_return;
   is_maintenance_wanted_ = true;
-  if (is_maintaining_) co_return;  // who is at it sees to it
+  if (is_maintaining_) {
+    co_await AwaitMaintenance();  // who is at it goes around once more
+    co_return;
+  }
   is_maintaining_ = true;
   // Without a journal no checkpoint is true, and nothing may be removed.
   while (std::exchange(is_maintenance_wanted_, false) && !is_stopping_ && health().ok()) {
@@ -34,7 +37,14 @@ Task<void> GroupLog::Maintain() {
     co_await CompactFiles();
   }
   is_maintaining_ = false;
-  if (maintained_ != nullptr) maintained_->Set();
+  for (Event* waiter : std::exchange(maintenance_waiters_, {})) waiter->Set();
+}
+
+Task<void> GroupLog::AwaitMaintenance() {
+  if (!is_maintaining_) co_return;
+  Event done(loop_);
+  maintenance_waiters_.push_back(&done);
+  co_await done.Wait();
 }
 
 Task<void> GroupLog::FreeDeadFiles() {

@@ -95,7 +95,7 @@ TEST(Journal, AnAppendForThePageCacheDoesNotWaitForTheDisk) {
   ASSERT_TRUE(world.AwaitWrite(kA));
   for (int i = 0; i < 5; ++i) EXPECT_NE(world.Put(kB, MakeBatch(1, 50, i), false), "");
   EXPECT_EQ(world.Bucket(kA).listener->committed, LogOffset(0));
-  world.files().ReleaseSyncs();
+  world.files().Release();
   EXPECT_TRUE(world.AwaitCommit(kA));
 }
 
@@ -108,7 +108,7 @@ TEST(Journal, CommitsNothingBehindAnAppendThatWaitsForTheDisk) {
   ASSERT_TRUE(world.Append(kA, MakeBatch(1, 50, 3), false).ok());
   ASSERT_TRUE(world.AwaitWrite(kA));
   EXPECT_EQ(world.Bucket(kA).listener->committed, LogOffset(1));
-  world.files().ReleaseSyncs();
+  world.files().Release();
   EXPECT_TRUE(world.AwaitCommit(kA));
   EXPECT_EQ(world.Bucket(kA).listener->committed, LogOffset(3));
 }
@@ -310,17 +310,17 @@ TEST(Journal, GoesOnWithAFileThatCouldNotBeSealed) {
   LogWorld world;
   world.config().journal_file_bytes = 500;
   world.Start();
-  int writes = 0;
+  std::atomic<int> writes = 0;
   world.files().SetJudge([&](Call call, const std::string& path) -> std::optional<Fault> {
     // 1: header, 2: the slot, 3: the index.
     if (call != Call::kWrite || !path.ends_with(".journal") || ++writes != 3) return std::nullopt;
     return Fault{ErrorCode::kNoSpace, 50};
   });
   std::string expected = world.Put(kA, MakeBatch(1, 600, 1));
-  world.Await(world.log().Maintain());
+  while (writes < 3) std::this_thread::yield();
   EXPECT_EQ(world.Bucket(kA).log->extents.size(), 0u);
   expected += world.Put(kA, MakeBatch(1, 600, 2));
-  world.Await(world.log().Maintain());
+  world.AwaitSealed(kA);
   EXPECT_EQ(world.JournalFiles().size(), 1u);
   EXPECT_EQ(world.Bucket(kA).log->extents.size(), 1u);
   EXPECT_EQ(world.ReadAll(kA).value(), expected);

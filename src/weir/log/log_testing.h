@@ -128,6 +128,13 @@ class LogWorld {
     std::filesystem::remove_all(data_dir_);
   }
 
+  /// Makes this directory, where nothing was started yet, a copy of another's.
+  void CopyFrom(const LogWorld& other) {
+    std::filesystem::remove_all(data_dir_);
+    std::filesystem::copy(other.data_dir_, data_dir_, std::filesystem::copy_options::recursive);
+    files_.Adopt();
+  }
+
   GroupLog::Config& config() { return config_; }
   FaultFileSystem& files() { return files_; }
   EventLoop& loop() { return loops_[0]; }
@@ -246,6 +253,14 @@ class LogWorld {
     return std::string(AsText(batches.bytes()));
   }
 
+  /// Waits until all of a bucket is in sealed files, as a full one will be soon, and the
+  /// maintenance that follows is done.
+  void AwaitSealed(const TableBucket& id) {
+    TestBucket& bucket = Bucket(id);
+    while (OnLoop([&] { return !bucket.log->tail.empty(); })) std::this_thread::yield();
+    Await(log_->Maintain());
+  }
+
   Result<LogBytes> Read(const TableBucket& id, LogOffset from, LogOffset limit, size_t bytes_max) {
     return Await(ReadLog(Bucket(id).log, from, limit, bytes_max, *pool_));
   }
@@ -292,6 +307,16 @@ class LogWorld {
     ASSERT_TRUE(file->WriteAt(0, {&bytes, 1}).ok());
     ASSERT_TRUE(file->Truncate(text.size()).ok());
     ASSERT_TRUE(file->Sync().ok());
+  }
+  /// Every file's name and content.
+  std::map<std::string, std::string> AllFiles() {
+    std::map<std::string, std::string> all;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(data_dir_)) {
+      if (!entry.is_regular_file()) continue;
+      const std::string name = entry.path().string().substr(data_dir_.size() + 1);
+      all[name] = FileText(name);
+    }
+    return all;
   }
   void FlipBit(const std::string& name, size_t position) {
     std::string text = FileText(name);
