@@ -110,7 +110,8 @@ Result<FileHeader> DecodeFileHeader(Bytes bytes) {
     return Fail(ErrorCode::kCorruptData, "not a journal or segment file");
   }
   Reader reader(bytes.data() + 8);
-  if (const auto format = reader.Take<uint32_t>(); format != kFormat) {
+  // 0: torn behind the magic.
+  if (const auto format = reader.Take<uint32_t>(); format > kFormat) {
     return Fail(ErrorCode::kUnsupported, "file has a format of a newer version: format={}", format);
   }
   if (!HasCrc(bytes.first(kFileHeaderBytes)))

@@ -43,6 +43,8 @@ TEST(FileFormat, AFileOfANewerVersionIsToldFromADamagedOne) {
   std::string bytes = EncodeFileHeader({FileKind::kJournal, GroupId(4), kJournal, Slot(17)});
   bytes[8] = 2;
   EXPECT_EQ(DecodeFileHeader(AsBytes(bytes)).error().code, ErrorCode::kUnsupported);
+  std::fill(bytes.begin() + 8, bytes.end(), '\0');  // torn behind the magic
+  EXPECT_EQ(DecodeFileHeader(AsBytes(bytes)).error().code, ErrorCode::kCorruptData);
 }
 
 TEST(FileFormat, SlotHeadersComeBackAsTheyWere) {
