@@ -42,7 +42,7 @@ TEST(AutoPartition, HasTheNamesThatFlussGivesIt) {
   ASSERT_FALSE(vectors["auto_partition"].empty());
   for (const json& vector : vectors["auto_partition"]) {
     EXPECT_EQ(NameAt(UnitOf(vector["unit"]), "UTC", vector["now_utc"], vector["offset"]),
-              vector["partition"])
+              vector["partition"].get<std::string>())
         << vector;
   }
 }

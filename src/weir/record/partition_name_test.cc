@@ -46,7 +46,9 @@ TEST(PartitionValue, IsWrittenAsClientsWriteIt) {
   const json vectors = json::parse(file);
   ASSERT_FALSE(vectors["values"].empty());
   for (const json& vector : vectors["values"]) {
-    EXPECT_EQ(ValueOf(vector["type"], vector["value"]), vector["partition_value"]) << vector;
+    EXPECT_EQ(ValueOf(vector["type"], vector["value"]),
+              vector["partition_value"].get<std::string>())
+        << vector;
   }
 }
 
