@@ -35,6 +35,7 @@ class Life {
         const bool is_kill = death == Death::kKill || !is_first;
         model.Check(world_, id, is_kill ? model.committed_end() : model.synced_end());
         if (::testing::Test::HasFatalFailure()) return;
+        model.Restarted(world_.Bucket(id).log->end);
         Put(id, true);
         EXPECT_EQ(model.committed_end(), world_.Bucket(id).log->end);
       }

@@ -36,6 +36,9 @@ class BucketModel {
   /// Between the log's start and its end as they are now, concatenated.
   const std::string& text() const { return text_; }
 
+  /// A start makes all that it finds durable.
+  void Restarted(LogOffset end) { committed_end_ = synced_end_ = end; }
+
   /// Compares a bucket as it is found with what is possible, of which all below `promised` must be
   /// there, and takes that for the truth from now on.
   void Check(LogWorld& world, const TableBucket& id, LogOffset promised) {
@@ -68,8 +71,10 @@ class BucketModel {
       text_ += text;
     }
     ASSERT_EQ(next, end);
-    tried_ = std::move(true_ones);
-    committed_end_ = synced_end_ = end;
+    // What was trimmed may be found again, if no checkpoint knew of it.
+    tried_.erase(tried_.lower_bound(true_ones.empty() ? start : true_ones.begin()->first),
+                 tried_.end());
+    tried_.merge(true_ones);
     world.OnLoop([&] { CheckWriters(*bucket.log); });
   }
 
@@ -80,6 +85,7 @@ class BucketModel {
   void CheckWriters(const BucketLog& log) {
     std::map<WriterId, BatchSequence> last;
     for (const auto& [base, texts] : tried_) {
+      if (base < log.start) continue;
       const LogBatchHeader header = DecodeLogBatchHeader(AsBytes(texts[0])).value();
       if (header.writer_id != kNoWriterId) last[header.writer_id] = header.batch_sequence;
     }
@@ -92,7 +98,8 @@ class BucketModel {
       for (size_t k = 0; state != nullptr && k < state->recent.size(); ++k) {
         const AppendedBatch& batch = state->recent[k];
         EXPECT_LE(batch.end, log.written_end);
-        if (batch.base < log.start || !tried_.contains(batch.base)) continue;
+        if (batch.base < log.start) continue;
+        ASSERT_TRUE(tried_.contains(batch.base));
         const LogBatchHeader header = DecodeLogBatchHeader(AsBytes(tried_[batch.base][0])).value();
         EXPECT_EQ(header.writer_id, WriterId(i));
         EXPECT_EQ(header.batch_sequence, batch.sequence);
