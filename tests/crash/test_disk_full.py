@@ -15,13 +15,13 @@ RETRIABLE = {10, 26}
 
 @pytest.fixture
 def small_disk(workplace):
-    """(folder as the server sees it, the same as we see it, a prefix for commands): a file system of 16 MB in a name space
+    """(folder as the server sees it, the same as we see it, a prefix for commands): a file system of 48 MB in a name space
     of its own, which needs no rights."""
     folder = workplace.folder / "disk"
     folder.mkdir()
     holder = subprocess.Popen(
         ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
-         f"mount -t tmpfs -o size=16m tmpfs {folder} && echo mounted && exec sleep 600"], stdout=subprocess.PIPE, text=True)
+         f"mount -t tmpfs -o size=48m tmpfs {folder} && echo mounted && exec sleep 600"], stdout=subprocess.PIPE, text=True)
     assert holder.stdout.readline() == "mounted\n", "cannot mount a file system in a user name space"
     prefix = ("nsenter", "--target", str(holder.pid), "--user", "--mount", "--preserve-credentials")
     yield folder, Path(f"/proc/{holder.pid}/root{folder}"), prefix
@@ -117,7 +117,7 @@ def test_a_start_on_a_full_disk_serves_reads_or_says_why_not(workplace, small_di
     try:
         server.start()
     except AssertionError:
-        assert "space" in server.log_tail().lower()
+        assert "full" in server.log_tail()
         (seen / "ballast").unlink()
         server.start()
     wire = w.Wire("127.0.0.1", server.port)

@@ -57,9 +57,11 @@ async def test_fifty_kills_under_load(workplace):
     cluster.close()
 
     address = ("127.0.0.1", server.port)
-    native = [driver.Writer(address, table_ids["disk"], 0, 0, pause=0.001), driver.Writer(address, table_ids["disk"], 0, 1),
-              driver.Writer(address, table_ids["disk"], 1, 2, rows_a_batch=1), driver.Writer(address, table_ids["os"], 0, 3),
-              driver.Writer(address, table_ids["os"], 1, 4, rows_a_batch=100, pause=0.002)]
+    native = [driver.Writer(address, table_ids["disk"], 0, 0, pause=0.001),
+              driver.Writer(address, table_ids["disk"], 0, 1, pause=0.003),
+              driver.Writer(address, table_ids["disk"], 1, 2, rows_a_batch=1, pause=0.001),
+              driver.Writer(address, table_ids["os"], 0, 3, pause=0.001),
+              driver.Writer(address, table_ids["os"], 1, 4, rows_a_batch=100, pause=0.005)]
     pythons = [PythonWriter(server.bootstrap, fluss.TablePath("fluss", "python"), me) for me in (10, 11)]
     buckets = [driver.Bucket(table_ids["disk"], 0), driver.Bucket(table_ids["disk"], 1),
                driver.Bucket(table_ids["os"], 0), driver.Bucket(table_ids["os"], 1), driver.Bucket(table_ids["python"], 0)]
@@ -86,7 +88,7 @@ async def test_fifty_kills_under_load(workplace):
         if number % 7 == 0:
             server.start_and_kill(chance.uniform(0, 0.03))
         server.start()
-        if number % 10 == 0:
+        if number % 25 == 0:
             for bucket in buckets:
                 bucket.forget()
         await asyncio.to_thread(check)
