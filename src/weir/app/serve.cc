@@ -74,8 +74,10 @@ Task<void> Run(World* world, const Config* config, Status* outcome) {
   fluss::FlussGateway gateway(**node, *world->network, *world->clock, loops, config->fluss);
   *outcome = gateway.Start();
   if (outcome->ok()) {
+    // Before the line that says ready: who reads it may stop the server at once.
+    StopSignal stop(loop);
     SayReady(*config, gateway.port(), loop.Elapsed() - begin);
-    co_await WaitForStopSignal(loop);
+    co_await stop.Wait();
     LogInfo("app", "stopping");
   }
   co_await gateway.Stop();

@@ -134,12 +134,25 @@ void RunBlocking(EventLoop& loop, Task<void> task) {
   wake.wait(lock, [&] { return is_done; });
 }
 
-Task<void> WaitForStopSignal(EventLoop& loop) {
-  co_await loop.Enter();
-  Event stopped(loop);
-  boost::asio::signal_set signals(static_cast<AsioLoop&>(loop).context(), SIGTERM, SIGINT);
-  signals.async_wait([&stopped](const boost::system::error_code&, int) { stopped.Set(); });
-  co_await stopped.Wait();
+struct StopSignal::Impl {
+  explicit Impl(EventLoop& loop)
+      : stopped(loop), signals(static_cast<AsioLoop&>(loop).context(), SIGTERM, SIGINT) {}
+
+  Event stopped;
+  boost::asio::signal_set signals;
+};
+
+StopSignal::StopSignal(EventLoop& loop) : impl_(std::make_unique<Impl>(loop)) {
+  impl_->signals.async_wait([impl = impl_.get()](const boost::system::error_code& error, int) {
+    // Also called when the set goes away, with the event.
+    if (!error) impl->stopped.Set();
+  });
+}
+
+StopSignal::~StopSignal() = default;
+
+Task<void> StopSignal::Wait() {
+  co_await impl_->stopped.Wait();
 }
 
 }  // namespace weir

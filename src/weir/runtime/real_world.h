@@ -39,7 +39,18 @@ class RealLoops {
 /// Runs `task` on `loop` and blocks this thread, which must not be a loop's, until it is done.
 void RunBlocking(EventLoop& loop, Task<void> task);
 
-/// Waits on `loop` until the process is told to stop (SIGTERM, SIGINT).
-Task<void> WaitForStopSignal(EventLoop& loop);
+/// Catches SIGTERM and SIGINT from when it is made until it is destroyed, both on `loop`.
+class StopSignal {
+ public:
+  explicit StopSignal(EventLoop& loop);
+  ~StopSignal();
+
+  /// Returns when the process was told to stop. Call it on the loop.
+  Task<void> Wait();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 }  // namespace weir
