@@ -14,12 +14,13 @@ Status CheckpointWriter::Write(const Manifest& manifest, const BucketStates& sta
   Status written = Put(manifest, text, states);
   const std::string path = ManifestPath(data_dir_, manifest.group);
   if (written.ok()) {
-    for (const std::string& old : std::exchange(states_names_, {manifest.states})) {
-      RemoveIfThere(old);
-    }
+    std::erase_if(states_names_,
+                  [&](const std::string& old) { return RemoveIfThere(data_dir_ + "/" + old); });
+    states_names_.push_back(manifest.states);
     return written;
   }
-  RemoveIfThere(manifest.states + ".next");
+  const std::string states_path = data_dir_ + "/" + manifest.states;
+  RemoveIfThere(states_path + ".next");
   RemoveIfThere(path + ".next");
   const auto current = ReadWholeFile(files_, path, text.size());
   // Only the sync of its name failed, or nobody can tell; a larger file (kCorruptData) is an old
@@ -29,7 +30,7 @@ Status CheckpointWriter::Write(const Manifest& manifest, const BucketStates& sta
   if (may_be_new && !is_first) {
     states_names_.push_back(manifest.states);
   } else {
-    RemoveIfThere(manifest.states);
+    RemoveIfThere(states_path);
   }
   return written;
 }
@@ -40,12 +41,11 @@ Status CheckpointWriter::Put(const Manifest& manifest, const std::string& text,
   return ReplaceFile(files_, ManifestPath(data_dir_, manifest.group), text);
 }
 
-void CheckpointWriter::RemoveIfThere(const std::string& name) {
-  const std::string path = data_dir_ + "/" + name;
-  if (!files_.Exists(path)) return;
-  if (const Status removed = files_.Remove(path); !removed.ok()) {
-    LogWarn("log", "cannot remove a file, the next start will: reason={}", removed.error().message);
-  }
+bool CheckpointWriter::RemoveIfThere(const std::string& path) {
+  if (!files_.Exists(path)) return true;
+  const Status removed = files_.Remove(path);
+  if (!removed.ok()) LogWarn("log", "cannot remove a file: {}", removed.error().message);
+  return removed.ok();
 }
 
 }  // namespace weir

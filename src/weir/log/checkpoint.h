@@ -23,11 +23,12 @@ class CheckpointWriter {
 
  private:
   Status Put(const Manifest& manifest, const std::string& text, const BucketStates& states);
-  void RemoveIfThere(const std::string& name);
+  /// Whether the file is not there now.
+  bool RemoveIfThere(const std::string& path);
 
   FileSystem& files_;
   const std::string data_dir_;
-  /// Which the manifest on the disk may name; the newest last.
+  /// Which the manifest on the disk may name, and older ones that could not be removed.
   std::vector<std::string> states_names_;
 };
 

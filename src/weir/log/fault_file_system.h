@@ -84,18 +84,24 @@ class FaultFileSystem final : public FileSystem {
   /// are closed. `keeps_some`: whether unsynced bytes and names may be found, or none.
   void PowerLoss(uint64_t seed, bool keeps_some);
 
-  /// Syncs of files, or writes to journals, wait until they are let through.
+  /// Syncs of files, or writes to files with such names, wait until they are let through.
   void HoldSyncs() {
     const std::lock_guard lock(mutex_);
     holds_syncs_ = true;
   }
-  void HoldJournalWrites() {
+  void HoldWrites(std::string suffix) {
     const std::lock_guard lock(mutex_);
-    holds_writes_ = true;
+    held_suffix_ = std::move(suffix);
+  }
+  /// Whether a write waits.
+  bool IsHolding() const {
+    const std::lock_guard lock(mutex_);
+    return held_writes_ > 0;
   }
   void Release() {
     const std::lock_guard lock(mutex_);
-    holds_syncs_ = holds_writes_ = false;
+    holds_syncs_ = false;
+    held_suffix_.reset();
     released_.notify_all();
   }
 
@@ -259,8 +265,10 @@ class FaultFileSystem final : public FileSystem {
       std::string all;
       for (const Bytes piece : pieces) all += AsText(piece);
       std::unique_lock lock(files_.mutex_);
-      const bool is_journal = path_.ends_with(".journal");
-      files_.released_.wait(lock, [&] { return !files_.holds_writes_ || !is_journal; });
+      ++files_.held_writes_;
+      files_.released_.wait(
+          lock, [this] { return !files_.held_suffix_ || !path_.ends_with(*files_.held_suffix_); });
+      --files_.held_writes_;
       const std::optional<Fault> fault = files_.JudgeWrite(path_, all.size());
       if (fault) all.resize(std::min(all.size(), fault->bytes_written));
       const Bytes bytes = AsBytes(all);
@@ -374,7 +382,8 @@ class FaultFileSystem final : public FileSystem {
   std::optional<size_t> dies_at_;
   bool is_dead_ = false;
   bool holds_syncs_ = false;
-  bool holds_writes_ = false;
+  std::optional<std::string> held_suffix_;
+  size_t held_writes_ = 0;
   std::optional<uint64_t> free_bytes_;
   Names names_;
   Names durable_names_;

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -118,8 +119,9 @@ class RecordingListener final : public BucketLogListener {
 
 class LogWorld {
  public:
-  explicit LogWorld(uint64_t seed = 1)
-      : random_(seed), data_dir_(MakeDirectoryName()), files_(data_dir_) {
+  /// Worlds have different chance, since journals are told apart by it.
+  explicit LogWorld(uint64_t seed = 0)
+      : random_(seed * 1'000'003 + NextWorld()), data_dir_(MakeDirectoryName()), files_(data_dir_) {
     config_.data_dir = data_dir_;
     config_.group = GroupId(0);
   }
@@ -325,8 +327,12 @@ class LogWorld {
   }
 
  private:
+  static uint64_t NextWorld() {
+    static std::atomic<uint64_t> count = 0;
+    return count++;
+  }
   static std::string MakeDirectoryName() {
-    SetLogLevel(LogLevel::kOff);
+    SetLogLevel(std::getenv("WEIR_LOG_TESTS_TALK") ? LogLevel::kDebug : LogLevel::kOff);
     static std::atomic<int> count = 0;
     const std::string name = (std::filesystem::temp_directory_path() /
                               fmt::format("weir-log-{}-{}", ::getpid(), count++))

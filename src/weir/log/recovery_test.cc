@@ -404,7 +404,7 @@ TEST(Recovery, ACheckpointKnowsNoAppendThatIsUndoneLater) {
   world.Start();
   std::string a = world.Put(kA, MakeBatch(1, 100, 1, WriterId(5), BatchSequence(0)));
   // An append is under way while a checkpoint is written, and does not fit then.
-  world.files().HoldJournalWrites();
+  world.files().HoldWrites(".journal");
   ASSERT_TRUE(world.Append(kA, MakeBatch(1, 100, 2, WriterId(5), BatchSequence(1))).ok());
   world.Bucket(kB);
   world.Drop(kB);
