@@ -1,6 +1,7 @@
 #include "weir/log/journal.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "weir/base/log.h"
 #include "weir/log/piece_builder.h"
@@ -129,9 +130,9 @@ std::vector<PendingAppend> Journal::TakePending() {
   pending_bytes_ -= bytes;
   std::erase_if(appends, [](const PendingAppend& append) { return append.bucket->is_dropped; });
   // Whose batches come first does not matter.
-  std::stable_sort(
-      appends.begin(), appends.end(),
-      [](const PendingAppend& a, const PendingAppend& b) { return IsBefore(a.bucket, b.bucket); });
+  std::sort(appends.begin(), appends.end(), [](const PendingAppend& a, const PendingAppend& b) {
+    return std::tie(a.bucket->id, a.end) < std::tie(b.bucket->id, b.end);
+  });
   return appends;
 }
 
@@ -278,7 +279,7 @@ void Journal::Undo(std::vector<PendingAppend> lost, const Error& why) {
     }
     buckets.push_back(std::move(append.bucket));
   }
-  std::stable_sort(buckets.begin(), buckets.end(), IsBefore);
+  std::sort(buckets.begin(), buckets.end(), IsBefore);
   buckets.erase(std::unique(buckets.begin(), buckets.end()), buckets.end());
   // A listener that tries again at once would hear next that this new append is lost.
   refusal_ = why;

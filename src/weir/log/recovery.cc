@@ -1,6 +1,7 @@
 #include "weir/log/recovery.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "weir/base/buffer.h"
 #include "weir/base/log.h"
@@ -159,8 +160,9 @@ class Recovery {
       }
       entries.push_back(piece.entry);
     }
-    std::stable_sort(entries.begin(), entries.end(),
-                     [](const IndexEntry& a, const IndexEntry& b) { return a.bucket < b.bucket; });
+    std::sort(entries.begin(), entries.end(), [](const IndexEntry& a, const IndexEntry& b) {
+      return std::tie(a.bucket, a.piece.base) < std::tie(b.bucket, b.piece.base);
+    });
     std::vector<DirectoryEntry> directory;
     unsealed.tail = EncodeFileTail(entries, scanned.slots_end, Slot(0), &directory);
     for (const DirectoryEntry& range : directory) {
