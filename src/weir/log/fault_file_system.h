@@ -396,7 +396,8 @@ class FaultFileSystem final : public FileSystem {
 inline std::string FaultFileSystem::Mix(const std::string& durable, const std::string& current) {
   constexpr size_t kSector = 512;
   std::string mixed = current;
-  const auto [small, large] = std::minmax(durable.size(), current.size());
+  const size_t small = std::min(durable.size(), current.size());
+  const size_t large = std::max(durable.size(), current.size());
   const size_t between = small + random_() % (large - small + 1);
   mixed.resize(random_() % 3 == 0   ? durable.size()
                : random_() % 2 == 0 ? current.size()
