@@ -12,6 +12,9 @@ namespace {
 // kilobytes.
 constexpr size_t kHeadBytes = 8 << 10;
 
+// A projection sends little of what it goes over, so places are looked up for more than it sends.
+constexpr size_t kSourceBytes = 16 << 20;
+
 Error InFile(Error error, const DataFile& file) {
   error.message += fmt::format(": file={}", file.name);
   return error;
@@ -204,6 +207,8 @@ Task<Result<LogBytes>> ReadLog(std::shared_ptr<const BucketLog> log, LogOffset f
     auto pieces = co_await LocateOffset(log, out.next, limit, left, pool);
     Status status = pieces.ok() ? Ok() : Status(std::move(pieces).error());
     LogOffset end = out.next;
+    if (status.ok() && out.bytes > 0 && !HasRoomFor(pieces->front().piece, out.bytes, bytes_max))
+      break;
     if (status.ok()) {
       end = pieces->back().piece.end;
       status = co_await ReadPieces(*std::move(pieces), limit, bytes_max, pool, out);
@@ -222,7 +227,8 @@ Task<Result<LogBytes>> ReadProjectedLog(std::shared_ptr<const BucketLog> log, Lo
   out.next = from;
   bool has_room = true;
   while (has_room && out.next < limit && (out.pieces.empty() || out.bytes < bytes_max)) {
-    auto pieces = co_await LocateOffset(log, out.next, limit, bytes_max, pool);
+    auto pieces =
+        co_await LocateOffset(log, out.next, limit, std::max(bytes_max, kSourceBytes), pool);
     Status status = pieces.ok() ? Ok() : Status(std::move(pieces).error());
     for (size_t i = 0; status.ok() && has_room && i < pieces->size(); ++i) {
       const LocatedPiece where = (*pieces)[i];

@@ -10,9 +10,20 @@
 namespace weir {
 namespace {
 
-constexpr int kManifestFormat = 1;
+constexpr uint64_t kManifestFormat = 1;
+// More than any version merges.
+constexpr uint64_t kFileLevelMax = 1000;
 constexpr std::string_view kStatesMagic = "WEIRSTA1";
 constexpr uint64_t kNumberMax = std::numeric_limits<int64_t>::max();
+
+/// A whole number of at most `max`. The library would convert any other kind of number as C++ does,
+/// and that is undefined for one that is too large. Errors: kCorruptData.
+Result<uint64_t> NumberOf(const nlohmann::json& value, uint64_t max) {
+  if (!value.is_number_unsigned() || value.get<uint64_t>() > max) {
+    return Fail(ErrorCode::kCorruptData, "manifest has a number that makes no sense");
+  }
+  return value.get<uint64_t>();
+}
 
 // Names lead to files below the data directory, whatever a manifest says.
 bool IsFileName(std::string_view name) {
@@ -54,19 +65,26 @@ Result<Manifest> DecodeManifest(std::string_view text) {
     return corrupt("checksum differs");
   try {
     const auto json = nlohmann::json::parse(body);
-    if (json.at("format").get<int>() > kManifestFormat) {
+    constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
+    constexpr uint64_t kMax64 = std::numeric_limits<uint64_t>::max();
+    WEIR_ASSIGN(const uint64_t format, NumberOf(json.at("format"), kMax64));
+    if (format > kManifestFormat) {
       return Fail(ErrorCode::kUnsupported, "manifest was written by a newer version: format={}",
-                  json.at("format").get<int>());
+                  format);
     }
     Manifest manifest;
-    manifest.group = GroupId(json.at("group").get<uint32_t>());
-    manifest.epoch = Epoch(json.at("epoch").get<uint64_t>());
+    WEIR_ASSIGN(const uint64_t group, NumberOf(json.at("group"), kMax32));
+    WEIR_ASSIGN(const uint64_t epoch, NumberOf(json.at("epoch"), kMax64));
+    WEIR_ASSIGN(const uint64_t floor, NumberOf(json.at("floor"), kMax64));
     WEIR_ASSIGN(manifest.owner, ParseJournalId(json.at("owner").get<std::string>()));
-    manifest.floor = Slot(json.at("floor").get<uint64_t>());
+    manifest.group = GroupId(static_cast<uint32_t>(group));
+    manifest.epoch = Epoch(epoch);
+    manifest.floor = Slot(floor);
     manifest.states = json.at("states").get<std::string>();
     if (!IsFileName(manifest.states)) return corrupt("names no file of buckets' states");
     for (const auto& file : json.at("files")) {
-      manifest.files.push_back({file.at("name").get<std::string>(), file.at("level").get<int>()});
+      WEIR_ASSIGN(const uint64_t level, NumberOf(file.at("level"), kFileLevelMax));
+      manifest.files.push_back({file.at("name").get<std::string>(), static_cast<int>(level)});
       if (!IsFileName(manifest.files.back().name)) return corrupt("names a file elsewhere");
     }
     return manifest;

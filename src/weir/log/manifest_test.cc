@@ -53,6 +53,24 @@ TEST(Manifest, OneOfANewerVersionIsToldFromADamagedOne) {
   EXPECT_EQ(DecodeManifest(WithChecksum("[1")).error().code, ErrorCode::kCorruptData);
 }
 
+TEST(Manifest, NumbersThatAreNoneOrTooLargeAreRefused) {
+  const std::string text = EncodeManifest(SomeManifest());
+  const std::string body = text.substr(0, text.rfind("\ncrc32c"));
+  ASSERT_TRUE(DecodeManifest(WithChecksum(body)).ok());
+  for (const std::string& number :
+       {std::string(40, '8'), std::string("1.5"), std::string("-1"), std::string("\"1\"")}) {
+    for (const char* field :
+         {"\"format\": ", "\"group\": ", "\"epoch\": ", "\"floor\": ", "\"level\": "}) {
+      std::string changed = body;
+      const size_t begin = changed.find(field) + std::string_view(field).size();
+      const size_t end = changed.find_first_not_of("0123456789", begin);
+      changed.replace(begin, end - begin, number);
+      EXPECT_EQ(DecodeManifest(WithChecksum(changed)).error().code, ErrorCode::kCorruptData)
+          << field << number;
+    }
+  }
+}
+
 TEST(Manifest, NamesNothingOutsideOfTheDataDirectory) {
   for (const char* name : {"/etc/passwd", "../groups/1/x.seg", "groups/../../x", ""}) {
     Manifest manifest = SomeManifest();

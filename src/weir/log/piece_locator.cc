@@ -70,14 +70,16 @@ Task<Result<std::vector<LocatedPiece>>> LocateInExtent(Extent extent, LogOffset 
   WEIR_CO_ASSIGN(uint32_t next, co_await FirstEntry(extent, EndsBehindOffset, from, pool));
   const uint32_t end = EndOf(extent.range);
   LogOffset expected = from;
-  while (next < end && expected < limit && (found.empty() || bytes < bytes_max)) {
+  bool is_full = false;
+  while (next < end && !is_full) {
     const uint32_t count = std::min(end - next, kEntriesAtOnce);
     WEIR_CO_ASSIGN(const std::vector<IndexEntry> entries,
                    co_await ReadEntriesOf(extent, next, count, pool));
     for (const IndexEntry& entry : entries) {
-      if (!found.empty() && (bytes >= bytes_max || expected >= limit)) break;
-      // Only the first may begin earlier: it has what is wanted in its middle.
       const Piece& piece = entry.piece;
+      is_full = !found.empty() && (expected >= limit || !HasRoomFor(piece, bytes, bytes_max));
+      if (is_full) break;
+      // Only the first may begin earlier: it has what is wanted in its middle.
       const bool is_next =
           found.empty() ? piece.base <= from && from < piece.end : piece.base == expected;
       if (!is_next) co_return DamagedIndex(extent, next);
@@ -122,7 +124,7 @@ Task<Result<std::vector<LocatedPiece>>> LocateOffset(std::shared_ptr<const Bucke
       std::partition_point(log->tail.begin(), log->tail.end(),
                            [from](const TailPiece& tail) { return tail.piece.end <= from; });
   for (auto it = place; it != log->tail.end() && it->piece.base < limit; ++it) {
-    if (!found.empty() && bytes >= bytes_max) break;
+    if (!found.empty() && !HasRoomFor(it->piece, bytes, bytes_max)) break;
     found.push_back({it->file, it->piece});
     bytes += it->piece.bytes;
   }

@@ -17,6 +17,12 @@ struct LocatedPiece {
   Piece piece;
 };
 
+/// Whether a piece is worth reading behind `bytes` others, of an answer of at most `bytes_max`. A
+/// large piece is one batch, which is sent whole or not at all.
+inline bool HasRoomFor(const Piece& piece, size_t bytes, size_t bytes_max) {
+  return bytes < bytes_max && (piece.bytes <= kPieceBytes || bytes + piece.bytes <= bytes_max);
+}
+
 /// Fills `into` from a data file: from the page cache at once, else on the pool. `file` must stay.
 /// Errors: kIo; kCorruptData if the file ends before.
 Task<Status> ReadStored(const DataFile& file, uint64_t position, MutableBytes into,
