@@ -4,7 +4,9 @@ import socket
 import struct
 import threading
 import time
+from pathlib import Path
 
+import batches
 import driver
 import wire as w
 
@@ -43,6 +45,47 @@ def test_a_client_with_thousands_of_open_requests_delays_nobody_else(wire, db):
     assert len(answered) == count
     other.close()
     greedy.close()
+
+
+def memory_mb(server) -> int:
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS:")).split()[1]) // 1024
+
+
+def test_clients_that_take_no_answers_cost_a_bounded_amount_of_memory(workplace):
+    """Each asks for two gigabytes, in requests of 2 MB, and reads nothing."""
+    server = workplace.server().start()
+    cluster = w.Cluster(server.bootstrap)
+    cluster.create_table_json("fluss", "t", driver.descriptor())
+    table_id = cluster.table_info("fluss", "t")["table_id"]
+    big = batches.encode(driver.rows(1, 0, 10, "p" * 10_000))
+    for _ in range(20):
+        assert cluster.produce(table_id, 0, big)["error"] is None
+    before = memory_mb(server)
+    body = w.msg((1, -1), (2, 50 << 20), (3, w.msg((1, table_id), (2, False), (4, w.msg((2, 0), (3, 0), (4, 50 << 20))))))
+    frames = (struct.pack(">ihhi", 8 + len(body), w.FETCH_LOG, 0, 7) + body) * 1_000
+    deaf = [w.Wire("127.0.0.1", server.port) for _ in range(20)]
+    for client in deaf:
+        client.sock.settimeout(0.2)
+        try:
+            client.sock.sendall(frames)                          # what does not fit into the sockets is not sent
+        except TimeoutError:
+            pass
+    most, slowest = 0, 0.0
+    for _ in range(30):
+        begin = time.monotonic()
+        assert cluster.tablet.call(w.GET_METADATA, b"")
+        assert cluster.fetch(table_id, 0, 0)["error"] is None
+        slowest = max(slowest, time.monotonic() - begin)
+        most = max(most, memory_mb(server))
+        time.sleep(0.05)
+    assert most - before < 600, f"{before} MB before, {most} MB with deaf clients"
+    assert slowest < 2, f"another client waited {slowest:.1f} s"
+    for client in deaf:
+        client.close()
+    assert cluster.produce(table_id, 0, big)["error"] is None
+    cluster.close()
+    assert server.stop() == 0
 
 
 def test_frames_that_cannot_be_end_their_connection_only(wire):

@@ -78,12 +78,12 @@ Result<std::vector<LogBatchHeader>> Bucket::CheckBatches(Bytes batches) const {
     }
     headers.push_back(batch.header);
   }
-  if (headers.empty())
-    return Fail(ErrorCode::kCorruptBatch, "an append without a batch: bucket={}", id_);
   return headers;
 }
 
 Task<Result<LogOffset>> Bucket::Append(Buffer batches, Acks acks, Timestamp now, Duration timeout) {
+  // As Apache Fluss answers it: nothing was appended, and nothing is wrong.
+  if (batches.empty()) co_return kNoOffset;
   WEIR_CO_ASSIGN(const std::vector<LogBatchHeader> headers, CheckBatches(batches.bytes()));
   WEIR_CO_ASSIGN(const std::optional<LogOffset> known, JudgeAppend(log_->writers, headers));
   auto waiter = std::make_shared<AppendWaiter>(loop_);

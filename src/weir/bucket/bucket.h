@@ -47,6 +47,8 @@ struct BucketRead {
 };
 
 inline constexpr LogOffset kEarliestOffset{-2};
+/// The answer to an append of nothing.
+inline constexpr LogOffset kNoOffset{-1};
 
 class Bucket final : public BucketLogListener {
  public:

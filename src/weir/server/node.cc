@@ -32,6 +32,9 @@ Error UnknownBucket(const TableBucket& bucket) {
               bucket);
 }
 
+/// What a read is taken to hold while it waits for the disk: many of one client may do so at once.
+constexpr size_t kReadBytesExpected = 1 << 20;
+
 /// What wakes a fetch that waits. Buckets of any loop hold it weakly.
 struct FetchWait {
   explicit FetchWait(EventLoop& loop) : event(loop) {}
@@ -191,9 +194,9 @@ class RealNode final : public Node {
   Task<Result<int64_t>> CountThere(GroupShard* shard, TableBucket id);
 
   Task<size_t> ReadAll(const std::vector<std::vector<PlacedFetch>>* by_shard, size_t bytes_max,
-                       FetchResponse* into);
+                       FetchAllowance* allowance, FetchResponse* into);
   Task<size_t> ReadThere(GroupShard* shard, const std::vector<PlacedFetch>* fetches,
-                         size_t bytes_max, FetchResponse* into);
+                         size_t bytes_max, FetchAllowance* allowance, FetchResponse* into);
   Task<void> WatchThere(GroupShard* shard, const std::vector<PlacedFetch>* fetches,
                         const FetchResponse* seen, std::weak_ptr<std::function<void()>> wake);
 
@@ -499,8 +502,12 @@ Task<FetchResponse> RealNode::Fetch(FetchRequest request) {
     }
   }
   const Duration deadline = home.Elapsed() + request.wait_max;
+  FetchAllowance* const allowance = request.allowance;
+  size_t bytes = 0;
   while (true) {
-    const size_t bytes = co_await ReadAll(&by_shard, request.bytes_max, &response);
+    // What was read is read again, with what came since.
+    if (allowance != nullptr) allowance->Release(bytes);
+    bytes = co_await ReadAll(&by_shard, request.bytes_max, allowance, &response);
     // What a client has to act on is told at once; a bucket that is not here may just be on its
     // way.
     bool is_urgent = false;
@@ -511,7 +518,8 @@ Task<FetchResponse> RealNode::Fetch(FetchRequest request) {
     }
     const Duration left = deadline - home.Elapsed();
     const bool is_cancelled = request.canceller != nullptr && request.canceller->is_cancelled();
-    if (is_urgent || is_cancelled || bytes >= request.bytes_min || left <= Duration(0))
+    const bool is_full = allowance != nullptr && !allowance->has_room();
+    if (is_urgent || is_cancelled || is_full || bytes >= request.bytes_min || left <= Duration(0))
       co_return response;
 
     const auto wait = std::make_shared<FetchWait>(home);
@@ -533,19 +541,19 @@ Task<FetchResponse> RealNode::Fetch(FetchRequest request) {
 }
 
 Task<size_t> RealNode::ReadAll(const std::vector<std::vector<PlacedFetch>>* by_shard,
-                               size_t bytes_max, FetchResponse* into) {
+                               size_t bytes_max, FetchAllowance* allowance, FetchResponse* into) {
   size_t bytes = 0;
   for (size_t i = 0; i < shards_.size(); ++i) {
     if ((*by_shard)[i].empty()) continue;
     GroupShard* const shard = shards_[i].get();
     const size_t left = bytes_max > bytes ? bytes_max - bytes : 0;
-    bytes += co_await On(shard->loop(), ReadThere(shard, &(*by_shard)[i], left, into));
+    bytes += co_await On(shard->loop(), ReadThere(shard, &(*by_shard)[i], left, allowance, into));
   }
   co_return bytes;
 }
 
 Task<size_t> RealNode::ReadThere(GroupShard* shard, const std::vector<PlacedFetch>* fetches,
-                                 size_t bytes_max, FetchResponse* into) {
+                                 size_t bytes_max, FetchAllowance* allowance, FetchResponse* into) {
   size_t bytes = 0;
   for (const PlacedFetch& placed : *fetches) {
     Result<FetchedBucket>& result = (*into)[placed.table][placed.bucket];
@@ -554,10 +562,14 @@ Task<size_t> RealNode::ReadThere(GroupShard* shard, const std::vector<PlacedFetc
       result = UnknownBucket(placed.id);
       continue;
     }
-    const size_t left = bytes_max > bytes ? bytes_max - bytes : 0;
+    const bool has_room = allowance == nullptr || allowance->has_room();
+    const size_t left = has_room && bytes_max > bytes ? bytes_max - bytes : 0;
+    const size_t expected = std::min(left, kReadBytesExpected);
+    if (allowance != nullptr) allowance->Hold(expected);
     Result<BucketRead> read =
         co_await bucket->Read(placed.fetch->from, std::min(placed.fetch->bytes_max, left),
                               placed.table_fetch->projection);
+    if (allowance != nullptr) allowance->Release(expected);
     if (!read.ok()) {
       result = std::move(read).error();
       if (result.error().code == ErrorCode::kCorruptData || result.error().code == ErrorCode::kIo) {
@@ -567,6 +579,7 @@ Task<size_t> RealNode::ReadThere(GroupShard* shard, const std::vector<PlacedFetc
       continue;
     }
     bytes += read->records.bytes;
+    if (allowance != nullptr) allowance->Hold(read->records.bytes);
     result = FetchedBucket{read->high_watermark,
                            read->log_start,
                            {std::move(read->records.pieces), read->records.bytes}};

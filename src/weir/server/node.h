@@ -6,6 +6,7 @@
 // group.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,6 +86,21 @@ class FetchCanceller {
   std::vector<Event*> waits_;
 };
 
+/// What fetches of one client have read and the client has not taken yet. Used on several loops at
+/// once, so it may be passed by as much as they are about to read.
+class FetchAllowance {
+ public:
+  explicit FetchAllowance(size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  bool has_room() const { return held_.load() < bytes_max_; }
+  void Hold(size_t bytes) { held_.fetch_add(bytes); }
+  void Release(size_t bytes) { held_.fetch_sub(bytes); }
+
+ private:
+  const size_t bytes_max_;
+  std::atomic<size_t> held_ = 0;
+};
+
 struct FetchRequest {
   std::vector<TableFetch> tables;
   size_t bytes_max = 0;
@@ -93,6 +109,9 @@ struct FetchRequest {
   size_t bytes_min = 0;
   Duration wait_max{0};
   FetchCanceller* canceller = nullptr;
+  /// While it (if given) has no room, a fetch reads nothing and returns at once. The records that
+  /// are returned are held in it until the caller releases them.
+  FetchAllowance* allowance = nullptr;
 };
 
 /// Log batches that lie in several pieces of memory; sent one behind the other.

@@ -36,6 +36,7 @@ ServedConnection::ServedConnection(Service& service, EventLoop& loop,
     : service_(service),
       loop_(loop),
       connection_(std::move(connection)),
+      allowance_(service.config.unsent_bytes_max),
       read_at_(loop.Elapsed()),
       written_at_(read_at_) {}
 
@@ -198,7 +199,7 @@ Task<void> ServedConnection::RefuseAndLinger(RequestHead head, size_t frame_byte
 }
 
 Task<void> ServedConnection::ServeRequest(RequestHead head, Buffer body, size_t charge) {
-  const RequestContext context{service_, head, fetches_};
+  const RequestContext context{service_, head, fetches_, &allowance_};
   Frame response = co_await Dispatch(context, std::move(body));
   Send(std::move(response));
   service_.request_bytes.Give(charge);
@@ -214,7 +215,7 @@ bool ServedConnection::HasRoom() const {
 
 void ServedConnection::Send(Frame frame) {
   WEIR_CHECK(!frame.pieces.empty());
-  if (is_broken_) return;
+  if (is_broken_) return allowance_.Release(frame.held_bytes);
   if (unsent_.empty()) written_at_ = loop_.Elapsed();
   unsent_bytes_ += frame.bytes;
   service_.response_bytes.fetch_add(frame.bytes);
@@ -284,6 +285,7 @@ Task<bool> ServedConnection::WriteBatch() {
     frame.pieces[sent_pieces_] = Buffer();
     sent_bytes_ = 0;
     if (++sent_pieces_ == frame.pieces.size()) {
+      allowance_.Release(frame.held_bytes);
       unsent_.pop_front();
       sent_pieces_ = 0;
     }
@@ -294,6 +296,7 @@ Task<bool> ServedConnection::WriteBatch() {
 }
 
 void ServedConnection::DropUnsent() {
+  for (const Frame& frame : unsent_) allowance_.Release(frame.held_bytes);
   unsent_.clear();
   service_.response_bytes.fetch_sub(std::exchange(unsent_bytes_, 0));
   sent_pieces_ = 0;

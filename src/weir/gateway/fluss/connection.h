@@ -89,6 +89,7 @@ class ServedConnection {
   EventLoop& loop_;
   const std::unique_ptr<Connection> connection_;
   FetchCanceller fetches_;
+  FetchAllowance allowance_;
 
   // Reading.
   std::array<std::byte, kInboxBytes> inbox_;

@@ -33,6 +33,8 @@ Result<RequestHead> DecodeRequestHead(Bytes bytes);
 struct Frame {
   std::vector<Buffer> pieces;
   size_t bytes = 0;
+  /// Of these, what is held in the connection's FetchAllowance until it is sent.
+  size_t held_bytes = 0;
 
   void Add(Buffer piece) {
     bytes += piece.size();

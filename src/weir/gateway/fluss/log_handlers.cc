@@ -82,13 +82,21 @@ Task<Frame> FetchLog(const RequestContext& context, Buffer body) {
   request.tables = decoded->tables;
   request.bytes_max = FetchBytesMax(context.service, decoded->bytes_max);
   request.canceller = &context.fetches;
+  request.allowance = context.allowance;
   if (decoded->bytes_min) {
     request.bytes_min = NotNegative(*decoded->bytes_min);
     request.wait_max = Milliseconds(decoded->wait_max_ms.value_or(kFetchWaitDefaultMs),
                                     context.service.config.fetch_wait_max);
   }
   FetchResponse response = co_await context.node().Fetch(std::move(request));
-  co_return EncodeFetchLogResponse(context.head.request_id, decoded->tables, std::move(response));
+  size_t records_bytes = 0;
+  for (const auto& table : response) {
+    for (const auto& bucket : table) records_bytes += bucket.ok() ? bucket->records.bytes : 0;
+  }
+  Frame frame =
+      EncodeFetchLogResponse(context.head.request_id, decoded->tables, std::move(response));
+  frame.held_bytes = records_bytes;
+  co_return frame;
 }
 
 Task<Frame> LimitScan(const RequestContext& context, Buffer body) {

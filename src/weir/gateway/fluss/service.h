@@ -47,6 +47,8 @@ struct RequestContext {
   RequestHead head;
   /// Of the connection that the request came by.
   FetchCanceller& fetches;
+  /// Of the connection, too; null: without a limit.
+  FetchAllowance* allowance = nullptr;
 
   Node& node() const { return service.node; }
 };
