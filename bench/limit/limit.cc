@@ -159,26 +159,15 @@ class Session {
     MessageWriter answer;
     std::string_view records;
     switch (api) {
-      case Api::kGetMetadata:
-        answer = Metadata(request);
-        break;
-      case Api::kInitWriter:
-        answer.Number(1, 0);
-        break;
+      case Api::kGetMetadata: answer = Metadata(request); break;
+      case Api::kInitWriter: answer.Number(1, 0); break;
       case Api::kListOffsets:
         answer.Message(1, MessageWriter().Number(1, 0).Number(4, log_.end_offset()));
         break;
-      case Api::kDropTable:
-        log_.Clear();
-        break;
-      case Api::kProduceLog:
-        answer = Append(body);
-        break;
-      case Api::kFetchLog:
-        answer = Fetch(request, records);
-        break;
-      default:
-        break;  // the answer to what is left is an empty message
+      case Api::kDropTable: log_.Clear(); break;
+      case Api::kProduceLog: answer = Append(body); break;
+      case Api::kFetchLog: answer = Fetch(request, records); break;
+      default: break;  // the answer to what is left is an empty message
     }
     std::byte head[9];
     StoreBig<int32_t>(head, static_cast<int32_t>(5 + answer.text().size() + records.size()));

@@ -95,12 +95,10 @@ Result<ArrowMessage> DecodeAligned(Bytes metadata) {
 flatbuffers::Offset<arrow_ipc::BodyCompression> EncodeCodec(flatbuffers::FlatBufferBuilder& builder,
                                                             ArrowCodec codec) {
   switch (codec) {
-    case ArrowCodec::kNone:
-      return 0;
+    case ArrowCodec::kNone: return 0;
     case ArrowCodec::kLz4Frame:
       return CreateBodyCompression(builder, arrow_ipc::CompressionType_LZ4_FRAME);
-    case ArrowCodec::kZstd:
-      return CreateBodyCompression(builder, arrow_ipc::CompressionType_ZSTD);
+    case ArrowCodec::kZstd: return CreateBodyCompression(builder, arrow_ipc::CompressionType_ZSTD);
   }
   WEIR_UNREACHABLE();
 }

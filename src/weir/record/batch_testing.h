@@ -162,43 +162,26 @@ inline arrow::TimeUnit::type UnitOf(int precision) {
 
 inline std::shared_ptr<arrow::DataType> ToArrow(const DataType& type) {
   switch (type.kind()) {
-    case TypeKind::kBoolean:
-      return arrow::boolean();
-    case TypeKind::kTinyInt:
-      return arrow::int8();
-    case TypeKind::kSmallInt:
-      return arrow::int16();
-    case TypeKind::kInt:
-      return arrow::int32();
-    case TypeKind::kBigInt:
-      return arrow::int64();
-    case TypeKind::kFloat:
-      return arrow::float32();
-    case TypeKind::kDouble:
-      return arrow::float64();
-    case TypeKind::kDecimal:
-      return arrow::decimal128(type.precision(), type.scale());
-    case TypeKind::kChar:
-      return arrow::utf8();
-    case TypeKind::kString:
-      return arrow::utf8();
-    case TypeKind::kBinary:
-      return arrow::fixed_size_binary(type.length());
-    case TypeKind::kBytes:
-      return arrow::binary();
-    case TypeKind::kDate:
-      return arrow::date32();
+    case TypeKind::kBoolean: return arrow::boolean();
+    case TypeKind::kTinyInt: return arrow::int8();
+    case TypeKind::kSmallInt: return arrow::int16();
+    case TypeKind::kInt: return arrow::int32();
+    case TypeKind::kBigInt: return arrow::int64();
+    case TypeKind::kFloat: return arrow::float32();
+    case TypeKind::kDouble: return arrow::float64();
+    case TypeKind::kDecimal: return arrow::decimal128(type.precision(), type.scale());
+    case TypeKind::kChar: return arrow::utf8();
+    case TypeKind::kString: return arrow::utf8();
+    case TypeKind::kBinary: return arrow::fixed_size_binary(type.length());
+    case TypeKind::kBytes: return arrow::binary();
+    case TypeKind::kDate: return arrow::date32();
     case TypeKind::kTime:
       return type.precision() <= 3 ? arrow::time32(UnitOf(type.precision()))
                                    : arrow::time64(UnitOf(type.precision()));
-    case TypeKind::kTimestamp:
-      return arrow::timestamp(UnitOf(type.precision()));
-    case TypeKind::kTimestampLtz:
-      return arrow::timestamp(UnitOf(type.precision()));
-    case TypeKind::kArray:
-      return arrow::list(ToArrow(type.element()));
-    case TypeKind::kMap:
-      return arrow::map(ToArrow(type.key()), ToArrow(type.value()));
+    case TypeKind::kTimestamp: return arrow::timestamp(UnitOf(type.precision()));
+    case TypeKind::kTimestampLtz: return arrow::timestamp(UnitOf(type.precision()));
+    case TypeKind::kArray: return arrow::list(ToArrow(type.element()));
+    case TypeKind::kMap: return arrow::map(ToArrow(type.key()), ToArrow(type.value()));
     case TypeKind::kRow: {
       arrow::FieldVector fields;
       for (const RowField& field : type.fields())

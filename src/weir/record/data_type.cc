@@ -171,16 +171,10 @@ Json ToJson(const DataType& type) {
       break;
     case TypeKind::kTime:
     case TypeKind::kTimestamp:
-    case TypeKind::kTimestampLtz:
-      json["precision"] = type.precision();
-      break;
+    case TypeKind::kTimestampLtz: json["precision"] = type.precision(); break;
     case TypeKind::kChar:
-    case TypeKind::kBinary:
-      json["length"] = type.length();
-      break;
-    case TypeKind::kArray:
-      json["element_type"] = ToJson(type.element());
-      break;
+    case TypeKind::kBinary: json["length"] = type.length(); break;
+    case TypeKind::kArray: json["element_type"] = ToJson(type.element()); break;
     case TypeKind::kMap:
       json["key_type"] = ToJson(type.key());
       json["value_type"] = ToJson(type.value());
@@ -195,8 +189,7 @@ Json ToJson(const DataType& type) {
       }
       break;
     }
-    default:
-      break;  // the kinds without parameters
+    default: break;  // the kinds without parameters
   }
   return json;
 }
@@ -311,18 +304,12 @@ Result<DataType> DecodeDataType(std::string_view json) {
 std::string ToString(const DataType& type) {
   std::string text = NameOf(type.kind()).readable;
   switch (type.kind()) {
-    case TypeKind::kDecimal:
-      text += fmt::format("({},{})", type.precision(), type.scale());
-      break;
+    case TypeKind::kDecimal: text += fmt::format("({},{})", type.precision(), type.scale()); break;
     case TypeKind::kTime:
     case TypeKind::kTimestamp:
-    case TypeKind::kTimestampLtz:
-      text += fmt::format("({})", type.precision());
-      break;
+    case TypeKind::kTimestampLtz: text += fmt::format("({})", type.precision()); break;
     case TypeKind::kChar:
-    case TypeKind::kBinary:
-      text += fmt::format("({})", type.length());
-      break;
+    case TypeKind::kBinary: text += fmt::format("({})", type.length()); break;
     case TypeKind::kArray:
     case TypeKind::kMap:
     case TypeKind::kRow: {
@@ -335,8 +322,7 @@ std::string ToString(const DataType& type) {
       text += '>';
       break;
     }
-    default:
-      break;  // the kinds without parameters
+    default: break;  // the kinds without parameters
   }
   if (!type.nullable()) text += " NOT NULL";
   return text;

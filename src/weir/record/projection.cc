@@ -13,60 +13,36 @@ using Kind = LayoutNode::Kind;
 
 size_t BuffersOf(Kind kind) {
   switch (kind) {
-    case Kind::kBits:
-      return 2;
-    case Kind::kFixed:
-      return 2;
-    case Kind::kVariable:
-      return 3;
-    case Kind::kList:
-      return 2;
-    case Kind::kStruct:
-      return 1;
+    case Kind::kBits: return 2;
+    case Kind::kFixed: return 2;
+    case Kind::kVariable: return 3;
+    case Kind::kList: return 2;
+    case Kind::kStruct: return 1;
   }
   WEIR_UNREACHABLE();
 }
 
 LayoutNode NodeOf(const DataType& type) {
   switch (type.kind()) {
-    case TypeKind::kBoolean:
-      return {Kind::kBits};
-    case TypeKind::kTinyInt:
-      return {Kind::kFixed, 1};
-    case TypeKind::kSmallInt:
-      return {Kind::kFixed, 2};
-    case TypeKind::kInt:
-      return {Kind::kFixed, 4};
-    case TypeKind::kBigInt:
-      return {Kind::kFixed, 8};
-    case TypeKind::kFloat:
-      return {Kind::kFixed, 4};
-    case TypeKind::kDouble:
-      return {Kind::kFixed, 8};
-    case TypeKind::kDecimal:
-      return {Kind::kFixed, 16};
-    case TypeKind::kChar:
-      return {Kind::kVariable};
-    case TypeKind::kString:
-      return {Kind::kVariable};
-    case TypeKind::kBinary:
-      return {Kind::kFixed, type.length()};
-    case TypeKind::kBytes:
-      return {Kind::kVariable};
-    case TypeKind::kDate:
-      return {Kind::kFixed, 4};
-    case TypeKind::kTime:
-      return {Kind::kFixed, type.precision() <= 3 ? 4 : 8};
-    case TypeKind::kTimestamp:
-      return {Kind::kFixed, 8};
-    case TypeKind::kTimestampLtz:
-      return {Kind::kFixed, 8};
-    case TypeKind::kArray:
-      return {Kind::kList};
-    case TypeKind::kMap:
-      return {Kind::kList};
-    case TypeKind::kRow:
-      return {Kind::kStruct};
+    case TypeKind::kBoolean: return {Kind::kBits};
+    case TypeKind::kTinyInt: return {Kind::kFixed, 1};
+    case TypeKind::kSmallInt: return {Kind::kFixed, 2};
+    case TypeKind::kInt: return {Kind::kFixed, 4};
+    case TypeKind::kBigInt: return {Kind::kFixed, 8};
+    case TypeKind::kFloat: return {Kind::kFixed, 4};
+    case TypeKind::kDouble: return {Kind::kFixed, 8};
+    case TypeKind::kDecimal: return {Kind::kFixed, 16};
+    case TypeKind::kChar: return {Kind::kVariable};
+    case TypeKind::kString: return {Kind::kVariable};
+    case TypeKind::kBinary: return {Kind::kFixed, type.length()};
+    case TypeKind::kBytes: return {Kind::kVariable};
+    case TypeKind::kDate: return {Kind::kFixed, 4};
+    case TypeKind::kTime: return {Kind::kFixed, type.precision() <= 3 ? 4 : 8};
+    case TypeKind::kTimestamp: return {Kind::kFixed, 8};
+    case TypeKind::kTimestampLtz: return {Kind::kFixed, 8};
+    case TypeKind::kArray: return {Kind::kList};
+    case TypeKind::kMap: return {Kind::kList};
+    case TypeKind::kRow: return {Kind::kStruct};
   }
   WEIR_UNREACHABLE();
 }
@@ -127,21 +103,14 @@ class NullColumns {
     message_.nodes.push_back({rows, rows});
     AddBuffer((rows + 7) / 8);
     switch (node->kind) {
-      case Kind::kBits:
-        AddBuffer((rows + 7) / 8);
-        break;
-      case Kind::kFixed:
-        AddBuffer(rows * node->byte_width);
-        break;
+      case Kind::kBits: AddBuffer((rows + 7) / 8); break;
+      case Kind::kFixed: AddBuffer(rows * node->byte_width); break;
       case Kind::kVariable:
         AddBuffer((rows + 1) * static_cast<int64_t>(sizeof(int32_t)));
         AddBuffer(0);
         break;
-      case Kind::kList:
-        AddBuffer((rows + 1) * static_cast<int64_t>(sizeof(int32_t)));
-        break;
-      case Kind::kStruct:
-        break;
+      case Kind::kList: AddBuffer((rows + 1) * static_cast<int64_t>(sizeof(int32_t))); break;
+      case Kind::kStruct: break;
     }
     const LayoutNode* end = node + node->descendants + 1;
     for (const LayoutNode* child = node + 1; child != end; child += child->descendants + 1) {

@@ -36,25 +36,19 @@ bool IsTime(TypeKind kind) {
 bool Fits(Aggregate function, TypeKind kind) {
   switch (function) {
     case Aggregate::kSum:
-    case Aggregate::kProduct:
-      return IsNumeric(kind);
+    case Aggregate::kProduct: return IsNumeric(kind);
     case Aggregate::kMax:
-    case Aggregate::kMin:
-      return IsNumeric(kind) || IsText(kind) || IsTime(kind);
+    case Aggregate::kMin: return IsNumeric(kind) || IsText(kind) || IsTime(kind);
     case Aggregate::kListagg:
-    case Aggregate::kStringAgg:
-      return IsText(kind);
+    case Aggregate::kStringAgg: return IsText(kind);
     case Aggregate::kBoolAnd:
-    case Aggregate::kBoolOr:
-      return kind == TypeKind::kBoolean;
+    case Aggregate::kBoolOr: return kind == TypeKind::kBoolean;
     case Aggregate::kRbm32:
-    case Aggregate::kRbm64:
-      return kind == TypeKind::kBytes;
+    case Aggregate::kRbm64: return kind == TypeKind::kBytes;
     case Aggregate::kLastValue:
     case Aggregate::kLastValueIgnoreNulls:
     case Aggregate::kFirstValue:
-    case Aggregate::kFirstValueIgnoreNulls:
-      return true;
+    case Aggregate::kFirstValueIgnoreNulls: return true;
   }
   WEIR_UNREACHABLE();
 }
