@@ -174,7 +174,7 @@ class LogWorld {
     recovered_.replayed_bytes = recovered->replayed_bytes;
     recovered_.cut_bytes = recovered->cut_bytes;
     auto log =
-        Await(GroupLog::Start(config_, *std::move(recovered), loop(), *pool_, files_, random_));
+        Await(GroupLog::Start(config_, *std::move(recovered), loop(), *pool_, files_, log_random_));
     if (!log.ok()) return std::move(log).error();
     log_ = *std::move(log);
     return Ok();
@@ -363,6 +363,8 @@ class LogWorld {
   }
 
   SeededRandom random_;
+  /// The log's own, which draws on its loop while the test draws on its thread.
+  SeededRandom log_random_{random_.Next()};
   const std::string data_dir_;
   FaultFileSystem files_;
   std::unique_ptr<BlockingPool> pool_ = MakeRealBlockingPool(2);
