@@ -54,6 +54,11 @@ std::string_view ToString(ErrorCode code) {
     case ErrorCode::kInvalidServerConfig: return "invalid server config";
     case ErrorCode::kInvalidScan: return "invalid scan request";
     case ErrorCode::kUnknownScanner: return "unknown scanner";
+    case ErrorCode::kExpiredScanner: return "expired scanner";
+    case ErrorCode::kTooManyScanners: return "too many scanners";
+    case ErrorCode::kInvalidTargetColumn: return "invalid target column";
+    case ErrorCode::kDeletionDisabled: return "deletion disabled";
+    case ErrorCode::kInvalidValue: return "invalid value";
   }
   WEIR_UNREACHABLE();
 }

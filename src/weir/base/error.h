@@ -59,6 +59,11 @@ enum class ErrorCode {
   kInvalidServerConfig,
   kInvalidScan,
   kUnknownScanner,
+  kExpiredScanner,
+  kTooManyScanners,
+  kInvalidTargetColumn,  // a partial write that the table does not take
+  kDeletionDisabled,     // the table refuses deletes
+  kInvalidValue,         // a value in a row that the table cannot take or aggregate
 };
 
 /// Name of a code as it stands in logs, for example "offset out of range".

@@ -171,6 +171,7 @@ TEST_F(CreateTable, RefusesBadProperties) {
       {kLog, {{"table.log.arrow.compression.zstd.level", "3 "}}, config},
       {kLog, {{"table.log.tiered.local-segments", "0"}}, config},
       {kLog, {{"table.merge-engine", "first_row"}}, config},
+      {kLog, {{"table.merge-engine", "partial-update"}}, config},
       {kPrimaryKey, {{"table.merge-engine", "sometimes"}}, config},
       {kLog, {{"table.delete.behavior", "ignore"}}, config},
       {kPrimaryKey, {{"table.merge-engine", "versioned"}}, config},
@@ -178,6 +179,11 @@ TEST_F(CreateTable, RefusesBadProperties) {
       {kPrimaryKey, {{"table.merge-engine", "versioned"}, {ver_column, "name"}}, config},
       {kPrimaryKey,
        {{"table.merge-engine", "first_row"}, {"table.delete.behavior", "allow"}},
+       config},
+      {kPrimaryKey,
+       {{"table.merge-engine", "versioned"},
+        {ver_column, "id"},
+        {"table.delete.behavior", "allow"}},
        config},
       {kPrimaryKey,
        {{"table.merge-engine", "aggregation"}, {"table.changelog.image", "wal"}},
@@ -233,6 +239,8 @@ TEST_F(CreateTable, KeepsGoodPropertiesAsTheyAre) {
       {kPrimaryKey, {{"table.delete.behavior", "ignore"}}},
       {kPrimaryKey, {{"table.auto-increment.cache-size", "10"}}},
       {kPrimaryKey, {{"table.merge-engine", "first_row"}}},
+      {kPrimaryKey, {{"table.merge-engine", "Partial_Update"}}},
+      {kPrimaryKey, {{"table.merge-engine", "partial-update"}, {"table.changelog.image", "wal"}}},
       {kPrimaryKey, {{"table.kv.standby-replica.enabled", "true"}}},
   };
   int number = 0;
@@ -290,6 +298,8 @@ TEST_F(CreateTable, FillsInTheDeleteBehaviourOfMergeEngines) {
       {"versioned", {{"table.merge-engine.versioned.ver-column", "v"}}, "IGNORE"},
       {"FIRST_ROW", {{behaviour, "disable"}}, "disable"},
       {"aggregation", {{behaviour, "allow"}}, "allow"},
+      {"partial-update", {}, "IGNORE"},
+      {"partial-update", {{behaviour, "allow"}}, "allow"},
   };
   int number = 0;
   for (const auto& [engine, more, expected] : cases) {

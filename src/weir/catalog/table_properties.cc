@@ -201,11 +201,14 @@ constexpr std::array kKnownProperties = {
         [](const Setting& s, RawOptions&) { return ReadAndForget<bool, ReadBoolean>(s); }},
     KnownProperty{kMergeEngine, kFixed,
                   [](const Setting& s, RawOptions& raw) {
-                    return ReadChoice<MergeEngine>(s,
-                                                   {{"first_row", MergeEngine::kFirstRow},
-                                                    {"versioned", MergeEngine::kVersioned},
-                                                    {"aggregation", MergeEngine::kAggregation}},
-                                                   raw.options.merge_engine);
+                    return ReadChoice<MergeEngine>(
+                        s,
+                        {{"first_row", MergeEngine::kFirstRow},
+                         {"versioned", MergeEngine::kVersioned},
+                         {"aggregation", MergeEngine::kAggregation},
+                         {"partial-update", MergeEngine::kPartialUpdate},
+                         {"partial_update", MergeEngine::kPartialUpdate}},
+                        raw.options.merge_engine);
                   }},
     KnownProperty{
         kVersionColumn, kFixed,

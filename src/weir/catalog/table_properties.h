@@ -11,6 +11,7 @@
 #include "weir/base/result.h"
 #include "weir/catalog/auto_partition.h"
 #include "weir/record/arrow_message.h"
+#include "weir/record/table_choices.h"
 #include "weir/record/table_descriptor.h"
 
 namespace weir {
@@ -18,13 +19,6 @@ namespace weir {
 /// What acks=all waits for: the page cache (survives the end of the process) or the disk (survives
 /// the loss of power).
 enum class Durability : uint8_t { kOs, kDisk };
-
-enum class LogFormat : uint8_t { kArrow, kIndexed, kCompacted };
-enum class KvFormat : uint8_t { kCompacted, kIndexed };
-enum class LakeFormat : uint8_t { kPaimon, kIceberg, kLance, kHudi };
-enum class MergeEngine : uint8_t { kNone, kFirstRow, kVersioned, kAggregation };
-enum class DeleteBehavior : uint8_t { kAllow, kIgnore, kDisable };
-enum class ChangelogImage : uint8_t { kFull, kWal };
 
 /// How the values of one column of the partition key are made of time.
 struct AutoPartition {

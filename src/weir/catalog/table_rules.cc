@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "weir/base/check.h"
 #include "weir/catalog/raw_options.h"
 
 namespace weir {
@@ -113,19 +114,16 @@ Status CheckVersionColumn(const TableDescriptor& table, const TableOptions& opti
   }
 }
 
-Status CheckMergeEngine(const TableDescriptor& table, const TableOptions& options) {
-  if (options.merge_engine == MergeEngine::kNone) return Ok();
-  if (!table.schema->is_primary_key_table()) {
-    return Fail(ErrorCode::kInvalidConfig, "only a primary-key table can have {}", kMergeEngine);
+/// Of engines that could not tell after a delete which row was the first, or the latest.
+Status CheckKeepsRows(const TableOptions& options) {
+  if (options.delete_behavior == DeleteBehavior::kAllow) {
+    return Fail(ErrorCode::kInvalidConfig,
+                "the merge engine cannot delete: {} must be ignore or disable", kDeleteBehavior);
   }
-  if (options.merge_engine == MergeEngine::kVersioned) WEIR_TRY(CheckVersionColumn(table, options));
-  if (options.merge_engine != MergeEngine::kAggregation) {
-    if (options.delete_behavior == DeleteBehavior::kAllow) {
-      return Fail(ErrorCode::kInvalidConfig,
-                  "the merge engine cannot delete: {} must be ignore or disable", kDeleteBehavior);
-    }
-    return Ok();
-  }
+  return Ok();
+}
+
+Status CheckAggregations(const TableDescriptor& table, const TableOptions& options) {
   if (options.changelog_image == ChangelogImage::kWal) {
     return Fail(ErrorCode::kInvalidConfig,
                 "the merge engine aggregation needs table.changelog.image=full");
@@ -134,6 +132,22 @@ Status CheckMergeEngine(const TableDescriptor& table, const TableOptions& option
     if (column.aggregation) WEIR_TRY(CheckAggregation(*column.aggregation, column.type));
   }
   return Ok();
+}
+
+Status CheckMergeEngine(const TableDescriptor& table, const TableOptions& options) {
+  if (options.merge_engine != MergeEngine::kNone && !table.schema->is_primary_key_table()) {
+    return Fail(ErrorCode::kInvalidConfig, "only a primary-key table can have {}", kMergeEngine);
+  }
+  switch (options.merge_engine) {
+    case MergeEngine::kNone: return Ok();
+    case MergeEngine::kFirstRow: return CheckKeepsRows(options);
+    case MergeEngine::kVersioned:
+      WEIR_TRY(CheckVersionColumn(table, options));
+      return CheckKeepsRows(options);
+    case MergeEngine::kAggregation: return CheckAggregations(table, options);
+    case MergeEngine::kPartialUpdate: return Ok();
+  }
+  WEIR_UNREACHABLE();
 }
 
 Status CheckKv(const TableDescriptor& table, const RawOptions& raw, const TableOptions& options) {

@@ -56,11 +56,16 @@ FlussCode ToFlussCode(ErrorCode code) {
     case ErrorCode::kServerTagNotFound: return FlussCode::kServerTagNotExist;
     case ErrorCode::kNoRebalance: return FlussCode::kNoRebalanceInProgress;
     case ErrorCode::kInvalidProducer: return FlussCode::kInvalidProducerId;
-    // The three below answer requests that clients of version 0.9 do not make, or make only as
-    // tools.
+    case ErrorCode::kInvalidTargetColumn: return FlussCode::kInvalidTargetColumn;
+    case ErrorCode::kDeletionDisabled: return FlussCode::kDeletionDisabled;
+    // No code says so, and this one is final: a writer that tried again would never end.
+    case ErrorCode::kInvalidValue: return FlussCode::kUnknownServerError;
+    // Those below answer requests that clients of version 0.9 do not make, or make only as tools.
     case ErrorCode::kInvalidServerConfig: return FlussCode::kConfig;
     case ErrorCode::kInvalidScan: return FlussCode::kInvalidScanRequest;
     case ErrorCode::kUnknownScanner: return FlussCode::kUnknownScannerId;
+    case ErrorCode::kExpiredScanner: return FlussCode::kScannerExpired;
+    case ErrorCode::kTooManyScanners: return FlussCode::kTooManyScanners;
   }
   WEIR_UNREACHABLE();
 }

@@ -36,6 +36,7 @@ enum class FlussCode : int32_t {
   kStorage = 26,               // R
   kOutOfOrderSequence = 31,
   kInvalidColumnProjection = 34,
+  kInvalidTargetColumn = 35,
   kPartitionNotExists = 36,
   kTableNotPartitioned = 37,
   kInvalidTimestamp = 38,
@@ -50,14 +51,17 @@ enum class FlussCode : int32_t {
   kBucketMaxNum = 49,
   kLakeSnapshotNotExist = 53,
   kInvalidAlterTable = 56,
+  kDeletionDisabled = 57,
   kServerNotExist = 58,
   kServerTagAlreadyExist = 59,
   kServerTagNotExist = 60,
   kNoRebalanceInProgress = 62,
   kInvalidProducerId = 63,
   kConfig = 64,
+  kScannerExpired = 66,
   kUnknownScannerId = 67,
   kInvalidScanRequest = 68,
+  kTooManyScanners = 69,
 };
 
 FlussCode ToFlussCode(ErrorCode code);
