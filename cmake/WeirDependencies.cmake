@@ -11,6 +11,7 @@ find_package(date REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(lz4 REQUIRED IMPORTED_TARGET liblz4)
+pkg_check_modules(rocksdb REQUIRED IMPORTED_TARGET rocksdb)
 find_program(FLATC_PROGRAM flatc REQUIRED)
 find_program(PROTOC_PROGRAM protoc REQUIRED)
 

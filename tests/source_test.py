@@ -70,6 +70,7 @@ HOMES = {
     r"flatbuffers/|\w+_generated\.h": ("record",),
     r"zstd\.h|lz4\w*\.h": ("record",),
     r"date/": ("catalog",),
+    r"rocksdb/": ("kv",),
     r"spdlog/": ("base",),
     r"toml\+\+/|CLI/": ("app",),
     r"arrow/": (),                    # in tests only, to read what Weir writes

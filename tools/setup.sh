@@ -20,7 +20,7 @@ esac
 build_packages=(
   ca-certificates ccache cmake flatbuffers-compiler g++ libbenchmark-dev libboost1.81-dev libcli11-dev
   libflatbuffers-dev libfmt-dev libgmock-dev libgtest-dev libhowardhinnant-date-dev liblz4-dev libprotobuf-dev
-  libspdlog-dev libtomlplusplus-dev libzstd-dev mold ninja-build nlohmann-json3-dev pkg-config protobuf-compiler
+  librocksdb-dev libspdlog-dev libtomlplusplus-dev libzstd-dev mold ninja-build nlohmann-json3-dev pkg-config protobuf-compiler
   python3 python3-venv tzdata
 )
 test_packages=(clang-19 clang-format-19 clang-tidy-19 git libclang-rt-19-dev lld-19)

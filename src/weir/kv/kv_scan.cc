@@ -1,0 +1,76 @@
+#include "weir/kv/kv_scan.h"
+
+#include <rocksdb/db.h>
+
+namespace weir {
+namespace {
+
+/// What a scan has in RocksDB; gone on the pool, since the last who has a database closes it.
+class ScanOfDb {
+ public:
+  explicit ScanOfDb(std::shared_ptr<KvDb> db) : db_(std::move(db)), at_(db_->db().GetSnapshot()) {}
+  ScanOfDb(const ScanOfDb&) = delete;
+  ScanOfDb& operator=(const ScanOfDb&) = delete;
+  ~ScanOfDb() {
+    rows_.reset();
+    db_->db().ReleaseSnapshot(at_);
+  }
+
+  Result<bool> Read(size_t bytes_max, int64_t rows_max, std::vector<std::string>* values) {
+    if (rows_ == nullptr) {
+      rocksdb::ReadOptions options;
+      options.snapshot = at_;
+      // A scan of a large state would drive all else out of the cache.
+      options.fill_cache = false;
+      rows_.reset(db_->db().NewIterator(options));
+      rows_->SeekToFirst();
+    }
+    size_t bytes = 0;
+    for (int64_t rows = 0; rows_->Valid(); ++rows, rows_->Next()) {
+      if (rows > 0 && (rows >= rows_max || bytes >= bytes_max)) return true;
+      values->push_back(rows_->value().ToString());
+      bytes += rows_->value().size();
+    }
+    WEIR_TRY(FromRocks(rows_->status(), "cannot scan a state", db_->db().GetName()));
+    return false;
+  }
+
+ private:
+  const std::shared_ptr<KvDb> db_;
+  const rocksdb::Snapshot* const at_;
+  std::unique_ptr<rocksdb::Iterator> rows_;
+};
+
+class RealKvScan final : public KvScan {
+ public:
+  RealKvScan(std::shared_ptr<ScanOfDb> scan, LogOffset log_offset, BlockingPool& pool)
+      : scan_(std::move(scan)), log_offset_(log_offset), pool_(pool) {}
+  ~RealKvScan() override {
+    if (scan_ != nullptr) pool_.Submit([scan = std::move(scan_)]() mutable { scan.reset(); });
+  }
+
+  LogOffset log_offset() const override { return log_offset_; }
+
+  Task<Result<bool>> Read(size_t bytes_max, int64_t rows_max,
+                          std::vector<std::string>* values) override {
+    if (scan_ == nullptr) co_return false;
+    auto read = [&] { return scan_->Read(bytes_max, rows_max, values); };
+    co_return co_await pool_.Run(read);
+  }
+
+ private:
+  std::shared_ptr<ScanOfDb> scan_;
+  const LogOffset log_offset_;
+  BlockingPool& pool_;
+};
+
+}  // namespace
+
+std::unique_ptr<KvScan> MakeKvScan(std::shared_ptr<KvDb> db, LogOffset log_offset,
+                                   BlockingPool& pool) {
+  std::shared_ptr<ScanOfDb> scan;
+  if (db != nullptr) scan = std::make_shared<ScanOfDb>(std::move(db));
+  return std::make_unique<RealKvScan>(std::move(scan), log_offset, pool);
+}
+
+}  // namespace weir

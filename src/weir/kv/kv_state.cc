@@ -1,0 +1,154 @@
+#include "weir/kv/kv_state.h"
+
+#include <algorithm>
+
+#include "weir/base/log.h"
+#include "weir/kv/kv_db.h"
+#include "weir/kv/kv_state_parts.h"
+#include "weir/kv/state_file.h"
+
+namespace weir {
+namespace {
+
+constexpr size_t kRowsPerTurn = 4000;
+
+}  // namespace
+
+Result<std::unique_ptr<KvState>> KvState::Open(std::string directory, FileSystem& files,
+                                               KvMemory& memory, EventLoop& loop,
+                                               BlockingPool& pool) {
+  StateFile state;
+  const std::string path = StatePath(directory);
+  if (files.Exists(path)) {
+    WEIR_ASSIGN(const std::string bytes, ReadWholeFile(files, path, kStateFileBytes));
+    auto decoded = DecodeStateFile(AsBytes(bytes));
+    if (!decoded.ok()) {
+      return Fail(decoded.error().code, "{} path={}", decoded.error().message, path);
+    }
+    state = *decoded;
+  }
+  // Of a process that died between its first table and its first STATE.
+  state.has_tables = state.has_tables || files.Exists(DbPath(directory));
+  return std::unique_ptr<KvState>(new KvState(std::move(directory), files, memory, loop, pool,
+                                              state.checkpoint, state.has_tables));
+}
+
+KvState::KvState(std::string directory, FileSystem& files, KvMemory& memory, EventLoop& loop,
+                 BlockingPool& pool, KvCheckpoint checkpoint, bool has_tables)
+    : directory_(std::move(directory)),
+      files_(files),
+      memory_(memory),
+      loop_(loop),
+      pool_(pool),
+      here_(memory.Of(loop)),
+      checkpoint_(checkpoint),
+      map_(checkpoint, !has_tables),
+      has_tables_(has_tables),
+      flushed_(checkpoint),
+      is_exact_(!has_tables) {}
+
+KvState::~KvState() {
+  WEIR_CHECK(reads_.empty());
+  WEIR_CHECK(!is_known_to_memory_);
+}
+
+void KvState::Account() {
+  if (is_stopped_) return;
+  if (!is_known_to_memory_) {
+    // Idle states are not on its list.
+    here_.Add(this);
+    is_known_to_memory_ = true;
+  }
+  const size_t hot_bytes = map_.bytes();
+  const size_t unflushed_bytes = map_.dirty_bytes() + map_.pending_bytes();
+  here_.OnChange(static_cast<ptrdiff_t>(hot_bytes - told_hot_bytes_),
+                 static_cast<ptrdiff_t>(unflushed_bytes - told_unflushed_bytes_));
+  told_hot_bytes_ = hot_bytes;
+  told_unflushed_bytes_ = unflushed_bytes;
+}
+
+void KvState::AccountAndBalance() {
+  Account();
+  here_.Balance();
+}
+
+void KvState::Seal(LogOffset end, int64_t row_count_change) {
+  map_.Seal(end, row_count_change);
+  AccountAndBalance();
+}
+
+void KvState::Unstage() {
+  map_.Unstage();
+  Account();
+}
+
+void KvState::OnCommitted(LogOffset high_watermark) {
+  map_.OnCommitted(high_watermark);
+  AccountAndBalance();
+}
+
+void KvState::OnLost(LogOffset from) {
+  map_.OnLost(from);
+  Account();
+}
+
+Task<bool> KvState::AwaitRoom(Duration time_max) {
+  return here_.AwaitRoom(time_max);
+}
+
+size_t KvState::Evict(size_t rows_max, size_t bytes_min) {
+  const LogOffset barrier = reads_.empty() ? HotRow::kStagedEnd : reads_.begin()->first;
+  const size_t freed = map_.Evict(rows_max, bytes_min, barrier);
+  Account();
+  return freed;
+}
+
+void KvState::OnFlushWanted() {
+  if (hooks_.flush_wanted) hooks_.flush_wanted();
+}
+
+Task<Result<std::shared_ptr<KvDb>>> KvState::OpenDb() {
+  const auto turn = co_await open_turn_.Take();
+  if (is_stopped_) co_return Stopped();
+  if (db_ != nullptr) co_return db_;
+  auto open = [this, must_exist = has_tables_]() -> Result<std::shared_ptr<KvDb>> {
+    if (!must_exist) WEIR_TRY(MakeDurableDirectories(files_, directory_));
+    return KvDb::Open(DbPath(directory_), memory_, must_exist);
+  };
+  auto opened = co_await pool_.Run(open);
+  if (opened.ok()) {
+    db_ = *opened;
+    has_tables_ = true;
+  }
+  co_return opened;
+}
+
+Task<void> KvState::Stop() {
+  is_stopped_ = true;
+  {
+    const auto flush_turn = co_await flush_turn_.Take();
+    const auto open_turn = co_await open_turn_.Take();
+    if (db_ != nullptr) {
+      auto close = [db = std::exchange(db_, nullptr)]() mutable {
+        db->StopCompactions();
+        db.reset();
+        return true;
+      };
+      co_await pool_.Run(close);
+    }
+  }
+  // A large state takes its time.
+  while (map_.Clear(kRowsPerTurn)) co_await NextTurn(loop_);
+  if (!is_known_to_memory_) co_return;
+  here_.OnChange(-static_cast<ptrdiff_t>(told_hot_bytes_),
+                 -static_cast<ptrdiff_t>(told_unflushed_bytes_));
+  here_.Remove(this);
+  is_known_to_memory_ = false;
+}
+
+Status RemoveKvState(FileSystem& files, const std::string& directory) {
+  if (!files.Exists(directory)) return Ok();
+  return files.RemoveTree(directory);
+}
+
+}  // namespace weir
