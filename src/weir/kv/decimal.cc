@@ -8,19 +8,6 @@ namespace {
 
 __extension__ using Uint128 = unsigned __int128;
 
-constexpr size_t kBytesMax = 16;
-
-constexpr Int128 PowerOfTen(int exponent) {
-  Int128 power = 1;
-  for (int i = 0; i < exponent; ++i) power *= 10;
-  return power;
-}
-
-bool Fits(Int128 value, int digits) {
-  const Int128 bound = PowerOfTen(digits);
-  return value < bound && value > -bound;
-}
-
 Uint128 Magnitude(Int128 value) {
   return value < 0 ? -static_cast<Uint128>(value) : static_cast<Uint128>(value);
 }
@@ -55,29 +42,9 @@ void Divide(Limbs& limbs, uint64_t divisor) {
 
 }  // namespace
 
-std::optional<Int128> DecodeUnscaled(Bytes bytes) {
-  if (bytes.empty() || bytes.size() > kBytesMax) return std::nullopt;
-  const bool is_negative = (bytes.front() & std::byte{0x80}) != std::byte{0};
-  Uint128 value = is_negative ? ~Uint128{0} : Uint128{0};
-  for (const std::byte b : bytes) value = (value << 8) | std::to_integer<uint8_t>(b);
-  return static_cast<Int128>(value);
-}
-
-void EncodeUnscaled(Int128 value, std::string& out) {
-  std::array<char, kBytesMax> bytes;
-  for (size_t i = kBytesMax; i-- > 0; value >>= 8) bytes[i] = static_cast<char>(value & 0xff);
-  // A byte is left out if the sign bit of the next one says the same.
-  size_t first = 0;
-  while (first + 1 < kBytesMax && ((bytes[first] == 0 && bytes[first + 1] >= 0) ||
-                                   (bytes[first] == -1 && bytes[first + 1] < 0))) {
-    ++first;
-  }
-  out.assign(bytes.data() + first, kBytesMax - first);
-}
-
 std::optional<Int128> AddDecimals(Int128 a, Int128 b, int digits) {
   Int128 sum = 0;
-  if (__builtin_add_overflow(a, b, &sum) || !Fits(sum, digits)) return std::nullopt;
+  if (__builtin_add_overflow(a, b, &sum) || !FitsDigits(sum, digits)) return std::nullopt;
   return sum;
 }
 
@@ -86,7 +53,8 @@ std::optional<Int128> MultiplyDecimals(Int128 a, Int128 b, int scale, int digits
   if (scale > 0) {
     // All fraction digits but the first one that goes do not matter to the rounding.
     for (int left = scale - 1; left > 0; left -= kCompactDigitsMax) {
-      Divide(product, static_cast<uint64_t>(PowerOfTen(std::min(left, kCompactDigitsMax))));
+      const auto digits_gone = static_cast<size_t>(std::min(left, kCompactDigitsMax));
+      Divide(product, static_cast<uint64_t>(kPowersOfTen[digits_gone]));
     }
     const Uint128 low = product[0] + Uint128{5};
     product[0] = static_cast<uint64_t>(low);
@@ -98,7 +66,7 @@ std::optional<Int128> MultiplyDecimals(Int128 a, Int128 b, int scale, int digits
   const auto magnitude = static_cast<Int128>((static_cast<Uint128>(product[1]) << 64) | product[0]);
   const bool is_negative = (a < 0) != (b < 0);
   const Int128 value = is_negative ? -magnitude : magnitude;
-  if (!Fits(value, digits)) return std::nullopt;
+  if (!FitsDigits(value, digits)) return std::nullopt;
   return value;
 }
 

@@ -1,25 +1,11 @@
-// Unscaled values of DECIMALs with up to 38 digits, and what aggregation computes with them.
+// What aggregation computes with DECIMALs, by their unscaled values.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <string>
 
-#include "weir/base/bytes.h"
-#include "weir/record/data_type.h"
+#include "weir/record/unscaled.h"
 
 namespace weir {
-
-__extension__ using Int128 = __int128;
-
-/// DECIMALs of at most this many digits fit into 64 bits.
-inline constexpr int kCompactDigitsMax = 18;
-
-/// The value of big-endian two's complement bytes. Nothing unless there are 1 to 16 of them.
-std::optional<Int128> DecodeUnscaled(Bytes bytes);
-
-/// The fewest bytes that DecodeUnscaled takes for `value`, in the place of what is in `out`.
-void EncodeUnscaled(Int128 value, std::string& out);
 
 /// Nothing if the sum has more than `digits` digits.
 std::optional<Int128> AddDecimals(Int128 a, Int128 b, int digits);

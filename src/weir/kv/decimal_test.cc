@@ -1,6 +1,9 @@
 #include "weir/kv/decimal.h"
 
+#include <array>
 #include <random>
+#include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -14,39 +17,7 @@ Int128 Parse(std::string_view text) {
   return is_negative ? -value : value;
 }
 
-std::string Hex(std::string_view bytes) {
-  std::string out;
-  for (const char c : bytes) out += fmt::format("{:02x}", static_cast<uint8_t>(c));
-  return out;
-}
-
 const std::string kNines(38, '9');
-
-TEST(UnscaledValues, AreAsFewBigEndianBytesAsCanBe) {
-  const std::vector<std::pair<std::string, std::string>> cases = {
-      {"0", "00"},
-      {"127", "7f"},
-      {"128", "0080"},
-      {"-1", "ff"},
-      {"-128", "80"},
-      {"-129", "ff7f"},
-      {"65536", "010000"},
-      {"-12345678901234567890123456789", "d81be4cdb941364e91c67eeb"},
-      {kNines, "4b3b4ca85a86c47a098a223fffffffff"},
-      {"-" + kNines, "b4c4b357a5793b85f675ddc000000001"}};
-  for (const auto& [text, hex] : cases) {
-    std::string bytes = "what was there";
-    EncodeUnscaled(Parse(text), bytes);
-    EXPECT_EQ(Hex(bytes), hex) << text;
-    EXPECT_TRUE(DecodeUnscaled(AsBytes(bytes)) == Parse(text)) << text;
-  }
-}
-
-TEST(UnscaledValues, MayHaveMoreBytesThanTheyNeedButNoMoreThan16) {
-  EXPECT_TRUE(DecodeUnscaled(AsBytes(std::string(16, '\xff'))) == Int128{-1});
-  EXPECT_FALSE(DecodeUnscaled(AsBytes(std::string(17, '\0'))));
-  EXPECT_FALSE(DecodeUnscaled({}));
-}
 
 TEST(AddDecimals, RefusesWhatHasTooManyDigits) {
   EXPECT_TRUE(AddDecimals(99998, 1, 5) == Int128{99999});
