@@ -6,7 +6,8 @@ import fluss
 import pyarrow as pa
 
 import wire as wire_protocol
-from kit import append, arrow_of, connect, eventually, fields, limit_rows, read_all, ready, scanner_of
+from kit import (D, I, UA, UB, append, arrow_of, connect, delete, eventually, fields, fold, limit_rows, lookup_many, read,
+                 read_all, ready, scanner_of, upsert)
 
 OLD = fields(id=pa.int32(), name=pa.string())
 
@@ -117,3 +118,91 @@ async def test_schema_change_and_rows_survive_a_kill(workplace):
     await append(again, [[4, "d", 4.5]])
     assert await read_new(again, 4) == [(0, (1, "a", None)), (1, (2, "b", 2.5)), (2, (3, "c", None)), (3, (4, "d", 4.5))]
     assert again.get_table_info().schema_id == 2
+
+
+# --- primary-key tables ----------------------------------------------------------------------------------------------
+
+async def test_old_writers_go_on_over_a_new_column_of_a_keyed_table(make, connector, wire, db):
+    """Whole rows of an old writer have null in the column that it does not know, and its partial writes leave it."""
+    old = await make("t", OLD, pk=["id"])
+    path = old.get_table_path()
+    await upsert(old, [[1, "a"], [2, "b"], [3, "c"]])
+    stop, writes = asyncio.Event(), 0
+
+    async def write_old(me):
+        """Whole rows of one key, partial writes of another."""
+        nonlocal writes
+        table = await (await connector()).get_table(path)
+        whole = table.new_upsert().create_writer()
+        partial = table.new_upsert().partial_update_by_name(["id", "name"]).create_writer()
+        while not stop.is_set():
+            whole.upsert([100 + me, f"whole {writes}"])
+            partial.upsert({"id": 200 + me, "name": f"partial {writes}"})
+            await whole.flush()
+            await partial.flush()
+            writes += 1
+
+    writers = [asyncio.create_task(write_old(me)) for me in range(3)]
+    await asyncio.sleep(0.3)
+    wire.add_column(db, "t", "score", {"type": "DOUBLE"})
+    new = await (await connector()).get_table(path)
+    await upsert(new, [[2, "b", 2.5], [-1, "new", 0.5]])
+    scores = new.new_upsert().partial_update_by_name(["id", "score"]).create_writer()
+    for me in range(3):
+        scores.upsert({"id": 200 + me, "score": float(me)})
+    await scores.flush()
+    await upsert(old, [[3, "cc"]])
+    before = writes
+
+    async def further():
+        return writes > before + 20
+
+    await eventually(further)                                    # the old writers did go on
+    stop.set()
+    await asyncio.gather(*writers)
+
+    keys = [1, 2, 3, -1, *(100 + me for me in range(3)), *(200 + me for me in range(3))]
+    found = {r["id"]: r for r in await lookup_many(new, [[k] for k in keys])}
+    assert [found[k]["score"] for k in keys] == [None, 2.5, None, 0.5, None, None, None, 0.0, 1.0, 2.0]
+    assert found[1]["name"] == "a" and found[3]["name"] == "cc"
+    assert await lookup_many(old, [[k] for k in keys]) == [{"id": k, "name": found[k]["name"]} for k in keys]
+    assert {r["id"]: r for r in await limit_rows(new, 0, 100)} == found
+    # The changelog, read with three columns, adds up to the same.
+    ends = await (await connector()).get_admin().list_offsets(path, [0], fluss.OffsetSpec.latest())
+    scanner = await new.new_scan().with_fixed_schema(True).create_log_scanner()
+    scanner.subscribe(0, fluss.EARLIEST_OFFSET)
+    told = []
+    while not told or told[-1][1] < ends[0] - 1:
+        for _, records in (await scanner.poll(1000)).items():
+            told.extend((0, r.offset, r.change_type.short_string(), r.row) for r in records)
+    assert {k: r for (k,), r in fold(told, ["id"]).items()} == found
+
+
+async def test_rows_of_a_keyed_table_over_two_new_columns_and_a_kill(workplace):
+    server = workplace.server().start()
+    connection = await connect(server.bootstrap)
+    admin = connection.get_admin()
+    path = fluss.TablePath("fluss", "t")
+    await admin.create_table(path, fluss.TableDescriptor(fluss.Schema(OLD, primary_keys=["id"]), bucket_count=1))
+    old = await connection.get_table(path)
+    await ready(admin, old)
+    await upsert(old, [[1, "a"], [2, "b"], [3, "c"]])
+    cluster = wire_protocol.Cluster(server.bootstrap)
+    for name in ("score", "more"):
+        cluster.add_column("fluss", "t", name, {"type": "DOUBLE"})
+    cluster.close()
+    server.restart()
+    new = await (await connect(server.bootstrap)).get_table(path)
+    await upsert(new, [{"id": 2, "more": 2.5}], ["id", "more"])
+    await upsert(old, [[3, "cc"]])
+    await delete(new, [[1]])
+    server.restart()
+    again = await (await connect(server.bootstrap)).get_table(path)
+    assert await lookup_many(again, [[1], [2], [3]]) == [
+        None, {"id": 2, "name": "b", "score": None, "more": 2.5}, {"id": 3, "name": "cc", "score": None, "more": None}]
+    scanner = await again.new_scan().with_fixed_schema(True).create_log_scanner()
+    scanner.subscribe(0, fluss.EARLIEST_OFFSET)
+    assert [(o, c, tuple(r.values())) for _, o, c, r in await read(scanner, 8)] == [
+        (0, I, (1, "a", None, None)), (1, I, (2, "b", None, None)), (2, I, (3, "c", None, None)),
+        (3, UB, (2, "b", None, None)), (4, UA, (2, "b", None, 2.5)), (5, UB, (3, "c", None, None)),
+        (6, UA, (3, "cc", None, None)), (7, D, (1, "a", None, None))]

@@ -9,7 +9,7 @@ import fluss
 import pyarrow as pa
 
 EARLIEST = fluss.EARLIEST_OFFSET
-A = "+A"                                        # the change type of a log table's records
+A, I, UB, UA, D = "+A", "+I", "-U", "+U", "-D"     # change types: +A in logs, the others in changelogs
 
 
 async def connect(bootstrap: str, **settings) -> fluss.FlussConnection:
@@ -51,6 +51,25 @@ async def append(table, rows) -> None:
         await h.wait()
 
 
+async def upsert(table, rows, columns=None) -> None:
+    """Rows go out one by one, each acknowledged before the next: the changelog order is then exactly the call order."""
+    builder = table.new_upsert()
+    if columns is not None:
+        builder = builder.partial_update_by_name(columns)
+    writer = builder.create_writer()
+    for r in rows:
+        await acked(writer, writer.upsert(r))
+
+
+async def delete(table, keys, columns=None) -> None:
+    builder = table.new_upsert()
+    if columns is not None:
+        builder = builder.partial_update_by_name(columns)
+    writer = builder.create_writer()
+    for k in keys:
+        await acked(writer, writer.delete(k))
+
+
 async def acked(writer, handle) -> None:
     await writer.flush()
     await handle.wait()
@@ -89,6 +108,11 @@ async def read_all(table, count: int, buckets=1, start=EARLIEST, project=None, t
     return await read(await scanner_of(table, buckets, start, project), count, timeout)
 
 
+async def changelog(table, count: int, buckets=1):
+    """[(offset, change type, row as a tuple)] of a table with one bucket."""
+    return [(o, c, tuple(r.values())) for _, o, c, r in await read_all(table, count, buckets)]
+
+
 async def arrow_of(table, buckets=1, start=EARLIEST, project=None) -> pa.Table:
     scan = table.new_scan()
     if project is not None:
@@ -106,6 +130,20 @@ async def limit_rows(table, bucket: int, n: int, project=None, partition_id=None
     if project is not None:
         scan = scan.project_by_name(project)
     return (await scan.limit(n).create_bucket_batch_scanner(tb).to_arrow()).to_pylist()
+
+
+async def lookup_many(table, keys, parallel: int = 128):
+    """Rows of many keys in order.  One lookuper serves one call at a time and waits for a batch: use many."""
+    keys = list(keys)
+    found = [None] * len(keys)
+
+    async def worker(start):
+        lookuper = table.new_lookup().create_lookuper()
+        for i in range(start, len(keys), parallel):
+            found[i] = await lookuper.lookup(keys[i])
+
+    await asyncio.gather(*(worker(s) for s in range(min(parallel, len(keys)))))
+    return found
 
 
 async def code_of(awaitable) -> int:
@@ -145,3 +183,19 @@ async def ready(admin, table, partition: str | None = None, timeout: float = 20.
             return False
 
     await eventually(answers, timeout, every=0.02)
+
+
+def fold(changes, key):
+    """State that a changelog describes: key -> row."""
+    state = {}
+    for _, _, change, row in changes:
+        k = tuple(row[c] for c in key)
+        if change in (I, UA):
+            state[k] = row
+        elif change in (D, UB):
+            assert state.get(k) == row, f"{change} {row} but the state has {state.get(k)}"
+            if change == D:
+                del state[k]
+        else:
+            raise AssertionError(f"{change} in a changelog")
+    return state

