@@ -4,24 +4,17 @@
 
 #include <concepts>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <ranges>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "weir/base/buffer.h"
 #include "weir/base/bytes.h"
 #include "weir/base/ids.h"
-#include "weir/record/arrow_message.h"
+#include "weir/record/arrow_body.h"
 
 namespace weir {
-
-/// The table properties table.log.arrow.compression.*.
-struct ArrowCompression {
-  ArrowCodec codec = ArrowCodec::kZstd;
-  int zstd_level = 3;
-};
 
 template <typename T>
 concept ArrowNumber = (std::integral<T> && !std::same_as<T, bool>) || std::floating_point<T>;
@@ -34,8 +27,9 @@ class ArrowBatchWriter {
   /// Which rows of a column are null: a byte a row that is not 0 if it is. Empty: none.
   using Nulls = std::span<const uint8_t>;
 
-  explicit ArrowBatchWriter(ArrowCompression compression);
-  ~ArrowBatchWriter();
+  explicit ArrowBatchWriter(ArrowCompression compression) : body_(compression, memory_) {}
+  ArrowBatchWriter(const ArrowBatchWriter&) = delete;
+  ArrowBatchWriter& operator=(const ArrowBatchWriter&) = delete;
 
   /// TINYINT, SMALLINT, INT, BIGINT, FLOAT and DOUBLE, and what is a number in Arrow: DATE, TIME
   /// and the TIMESTAMPs.
@@ -57,17 +51,13 @@ class ArrowBatchWriter {
                 BatchSequence batch_sequence = kNoBatchSequence);
 
  private:
-  class Compressor;
-
   void AddFixed(Bytes values, size_t rows, Nulls nulls);
   /// Begins a column with its node and its validity.
   void BeginColumn(size_t rows, Nulls nulls);
-  void AddBuffer(Bytes raw);
 
-  const ArrowCodec codec_;
-  const std::unique_ptr<Compressor> compressor_;
-  ArrowMessage message_;
-  std::string body_;
+  MemoryBudget memory_{.bytes_max = size_t{1} << 30};
+  ArrowBody body_;
+  std::optional<size_t> row_count_;
 };
 
 }  // namespace weir

@@ -135,6 +135,21 @@ void SealLogBatch(LogBatchHeader header, MutableBytes batch) {
               Crc32c(batch.subspan(header.crc_start())));
 }
 
+Result<Buffer> MakeLogBatch(LogBatchHeader header, std::initializer_list<Bytes> parts) {
+  size_t bytes = header.header_bytes();
+  for (const Bytes part : parts) bytes += part.size();
+  if (bytes > kLogBatchBytesMax) {
+    return Fail(ErrorCode::kRecordTooLarge, "log batch is too large: bytes={} bytes_max={}", bytes,
+                kLogBatchBytesMax);
+  }
+  Buffer batch = Buffer::Allocate(bytes);
+  std::byte* at = batch.mutable_data() + header.header_bytes();
+  for (const Bytes part : parts) at = std::ranges::copy(part, at).out;
+  header.last_offset_delta = std::max(header.record_count - 1, 0);
+  SealLogBatch(header, batch.mutable_bytes());
+  return batch;
+}
+
 Status CheckLogBatchCrc(Bytes batch, const LogBatchHeader& header) {
   WEIR_CHECK(batch.size() == header.batch_bytes);
   const uint32_t crc = Crc32c(batch.subspan(header.crc_start()));

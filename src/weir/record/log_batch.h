@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 
+#include "weir/base/buffer.h"
 #include "weir/base/bytes.h"
 #include "weir/base/ids.h"
 #include "weir/base/result.h"
@@ -77,6 +79,11 @@ void EncodeLogBatchHeader(const LogBatchHeader& header, MutableBytes batch);
 /// Makes a batch of `batch`, whose bytes behind the header are in place: writes `header` with the
 /// length and the checksum that they have.
 void SealLogBatch(LogBatchHeader header, MutableBytes batch);
+
+/// Makes a batch of `header` and of what stands behind it, part after part. Takes magic, ids, the
+/// record count and whether it is append-only from `header`; the rest follows from them. Errors:
+/// kRecordTooLarge: more than kLogBatchBytesMax.
+Result<Buffer> MakeLogBatch(LogBatchHeader header, std::initializer_list<Bytes> parts);
 
 /// Whether the bytes of a whole batch have the checksum of its header. Errors: kCorruptBatch.
 Status CheckLogBatchCrc(Bytes batch, const LogBatchHeader& header);

@@ -214,7 +214,9 @@ TEST(NestedValues, AreTheSameInTheOtherFormatAndBack) {
       std::string indexed;
       Transcode(plan, KvFormat::kCompacted, value.bytes, KvFormat::kIndexed, indexed);
       EXPECT_TRUE(IsNestedValue(plan, KvFormat::kIndexed, AsBytes(indexed)));
-      if (!HasRows(plan)) EXPECT_EQ(indexed, AsText(value.bytes));
+      if (!HasRows(plan)) {
+        EXPECT_EQ(indexed, AsText(value.bytes));
+      }
       std::string again;
       Transcode(plan, KvFormat::kIndexed, AsBytes(indexed), KvFormat::kCompacted, again);
       EXPECT_EQ(again, AsText(value.bytes));

@@ -102,9 +102,7 @@ class FieldMaker {
       case TypeKind::kRow: {
         std::vector<DataType> types;
         for (const RowField& field : type.fields()) types.push_back(field.type);
-        std::string row;
-        EncodeRow(format_, PlansOf(types), RandomRow(types, random), row);
-        return Text(std::move(row));
+        return Row(type, RandomRow(types, random));
       }
     }
     WEIR_UNREACHABLE();
@@ -116,7 +114,6 @@ class FieldMaker {
     return fields;
   }
 
- private:
   static FieldValue Number(int64_t number) {
     FieldValue field;
     field.is_null = false;
@@ -139,6 +136,28 @@ class FieldMaker {
     return Text(std::move(bytes));
   }
 
+  FieldValue Array(const ValuePlan& element, const std::vector<FieldValue>& values) {
+    std::string array;
+    Append(element, values, array);
+    return Text(std::move(array));
+  }
+
+  FieldValue Map(const DataType& type, const std::vector<FieldValue>& keys,
+                 const std::vector<FieldValue>& values) {
+    std::string map(kMapHeadBytes, '\0');
+    Append(PlanOf(type.key()), keys, map);
+    EndMapKeys(0, map);
+    Append(PlanOf(type.value()), values, map);
+    return Text(std::move(map));
+  }
+
+  FieldValue Row(const DataType& type, const std::vector<FieldValue>& values) {
+    std::string row;
+    EncodeRow(format_, PlanOf(type).children, values, row);
+    return Text(std::move(row));
+  }
+
+ private:
   FieldValue Decimal(const DataType& type, std::string text) {
     Int128 value = 0;
     for (const char c : text) {
@@ -173,12 +192,6 @@ class FieldMaker {
     return Array(PlanOf(element), elements);
   }
 
-  FieldValue Array(const ValuePlan& element, const std::vector<FieldValue>& values) {
-    std::string array;
-    Append(element, values, array);
-    return Text(std::move(array));
-  }
-
   FieldValue Map(const DataType& type, const nlohmann::json& entries) {
     std::vector<FieldValue> keys;
     std::vector<FieldValue> values;
@@ -189,21 +202,10 @@ class FieldMaker {
     return Map(type, keys, values);
   }
 
-  FieldValue Map(const DataType& type, const std::vector<FieldValue>& keys,
-                 const std::vector<FieldValue>& values) {
-    std::string map(kMapHeadBytes, '\0');
-    Append(PlanOf(type.key()), keys, map);
-    EndMapKeys(0, map);
-    Append(PlanOf(type.value()), values, map);
-    return Text(std::move(map));
-  }
-
   FieldValue Row(const DataType& type, const nlohmann::json& values) {
     std::vector<DataType> types;
     for (const RowField& field : type.fields()) types.push_back(field.type);
-    std::string row;
-    EncodeRow(format_, PlansOf(types), RowFromJson(types, values), row);
-    return Text(std::move(row));
+    return Row(type, RowFromJson(types, values));
   }
 
   static void Append(const ValuePlan& element, const std::vector<FieldValue>& values,
