@@ -166,6 +166,14 @@ void AddAll(const nlohmann::json& vector, const std::vector<DataType>& types, Fi
   }
 }
 
+nlohmann::json VectorNamed(std::string_view name) {
+  for (const nlohmann::json& vector : LoadVectors("log_batches.json")) {
+    if (vector.at("name") == name) return vector;
+  }
+  ADD_FAILURE() << name;
+  return {};
+}
+
 TEST(ChangelogWriter, WritesTheGoldenBatchesOfRowsByteForByte) {
   int batches = 0;
   for (const nlohmann::json& vector : LoadVectors("log_batches.json")) {
@@ -191,15 +199,13 @@ TEST(ChangelogWriter, WritesTheGoldenBatchesOfRowsByteForByte) {
 }
 
 TEST(ChangelogWriter, WritesTheGoldenArrowBatchByteForByteButForTheMetadata) {
-  const nlohmann::json vectors = LoadVectors("log_batches.json");
-  const auto vector = std::ranges::find_if(
-      vectors, [](const nlohmann::json& v) { return v.at("name") == "arrow_v0_changelog_none"; });
-  const std::vector<DataType> types = TypesOf(vector->at("schema"));
-  const std::vector<std::byte> golden = HexOf(*vector, "batch_hex");
+  const nlohmann::json vector = VectorNamed("arrow_v0_changelog_none");
+  const std::vector<DataType> types = TypesOf(vector.at("schema"));
+  const std::vector<std::byte> golden = HexOf(vector, "batch_hex");
   const ArrowBatchParts expected = SplitArrowBatch(golden);
   ChangelogWriter writer(ArrowFormat(ArrowCodec::kNone), types);
   FieldMaker maker(KvFormat::kCompacted);
-  AddAll(*vector, types, maker, writer);
+  AddAll(vector, types, maker, writer);
   EXPECT_EQ(writer.record_count(), 4);
   const Buffer batch = writer
                            .Finish(expected.header.schema_id, expected.header.writer_id,
@@ -213,9 +219,7 @@ TEST(ChangelogWriter, WritesTheGoldenArrowBatchByteForByteButForTheMetadata) {
 }
 
 TEST(ChangelogWriter, WithoutRecordsMakesTheGoldenHeaderAlone) {
-  const std::vector<std::byte> golden = FromHex(
-      "0000000000000000240000000000000000000000001da4cea60100000000000000"
-      "2a000000000000000a00000000000000");
+  const std::vector<std::byte> golden = HexOf(VectorNamed("arrow_v0_changelog_empty"), "batch_hex");
   for (const LogFormat format : {LogFormat::kArrow, LogFormat::kIndexed, LogFormat::kCompacted}) {
     ChangelogWriter writer(
         {.log_format = format, .compression = {}, .kv_format = KvFormat::kIndexed},
