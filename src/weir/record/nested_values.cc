@@ -38,8 +38,7 @@ bool LoadBytes(const ValuePlan& plan, Bytes container, const std::byte* slot, By
   } else if (!LoadPart(container, slot, bytes)) {
     return false;
   }
-  if (plan.form == ValueForm::kBigDecimal) return IsBigDecimalValue(plan, bytes);
-  return plan.form != ValueForm::kBinary || IsBinaryValue(plan, bytes);
+  return IsBytesValue(plan, bytes);
 }
 
 bool LoadNanos(const ValuePlan& plan, Bytes container, const std::byte* slot, FieldValue& value) {

@@ -118,12 +118,11 @@ inline bool TakeCompacted(const ValuePlan& plan, Cursor& cursor, FieldValue& fie
     case ValueForm::kDouble: return TakeFixed<int64_t>(cursor, field.number);
     case ValueForm::kDecimal:
       return TakeInt64(cursor, field.number) && IsDecimalValue(plan, field.number);
-    case ValueForm::kBigDecimal:
-      return TakeText(cursor, field.bytes) && IsBigDecimalValue(plan, field.bytes);
     case ValueForm::kChar:
     case ValueForm::kText: return TakeText(cursor, field.bytes);
+    case ValueForm::kBigDecimal:
     case ValueForm::kBinary:
-      return TakeText(cursor, field.bytes) && IsBinaryValue(plan, field.bytes);
+      return TakeText(cursor, field.bytes) && IsBytesValue(plan, field.bytes);
     case ValueForm::kMillis: return TakeInt64(cursor, field.number);
     case ValueForm::kNanos: return TakeNanos(plan, cursor, field);
     case ValueForm::kArray:
@@ -256,8 +255,8 @@ bool LoadIndexed(const ValuePlan& plan, Bytes value, FieldValue& field, NestedVa
   }
   if (!IsInBytes(plan.form)) return LoadNumber(plan, value.data(), field.number);
   field.bytes = plan.form == ValueForm::kChar ? WithoutPadding(value) : value;
-  if (plan.form == ValueForm::kBigDecimal) return IsBigDecimalValue(plan, value);
-  return !IsNested(plan.form) || IsSoundNested(plan, KvFormat::kIndexed, value, nested);
+  return IsNested(plan.form) ? IsSoundNested(plan, KvFormat::kIndexed, value, nested)
+                             : IsBytesValue(plan, value);
 }
 
 size_t DecodeIndexed(std::span<const ValuePlan> plans, Bytes row, std::span<FieldValue> fields,

@@ -85,8 +85,10 @@ inline bool IsNanosValue(const ValuePlan& plan, int64_t millis, int32_t nanos) {
   return millis >= -millis_max && millis <= millis_max && nanos >= 0 && nanos < kNanosOfMilli;
 }
 
-inline bool IsBinaryValue(const ValuePlan& plan, Bytes bytes) {
-  return bytes.size() == static_cast<size_t>(plan.length);
+/// Of all that stands in bytes, except for nested values.
+inline bool IsBytesValue(const ValuePlan& plan, Bytes bytes) {
+  if (plan.form == ValueForm::kBinary) return bytes.size() == static_cast<size_t>(plan.length);
+  return plan.form != ValueForm::kBigDecimal || IsBigDecimalValue(plan, bytes);
 }
 
 /// How many bytes a value takes where numbers lie in full, and 0 if the form is not one number.
