@@ -20,18 +20,6 @@ bool HasValues(ValueForm form) {
   return !IsNested(form);
 }
 
-/// Of numbers in columns, where they are not as wide as in rows.
-size_t ColumnNumberBytes(const ValuePlan& plan) {
-  switch (plan.form) {
-    case ValueForm::kDecimal:
-    case ValueForm::kBigDecimal: return sizeof(Int128);
-    case ValueForm::kTime: return plan.precision <= 3 ? 4 : 8;
-    case ValueForm::kNanos: return 8;
-    case ValueForm::kBinary: return static_cast<size_t>(plan.length);
-    default: return NumberBytes(plan.form);
-  }
-}
-
 }  // namespace
 
 ColumnBuilder::ColumnBuilder(const ValuePlan& plan, KvFormat rows, MemoryBudget& budget)

@@ -123,10 +123,6 @@ Status EncodeIceberg(const ValuePlan& plan, const FieldValue& field, std::string
   }
 }
 
-int64_t FloorOfThousand(int64_t value) {
-  return value / 1000 - (value % 1000 < 0 ? 1 : 0);
-}
-
 bool DecodeIceberg(const ValuePlan& plan, Bytes key, FieldValue& field) {
   field = {};
   field.is_null = false;
@@ -155,7 +151,7 @@ bool DecodeIceberg(const ValuePlan& plan, Bytes key, FieldValue& field) {
     }
     case ValueForm::kMillis:
     case ValueForm::kNanos: {
-      const int64_t millis = FloorOfThousand(field.number);
+      const int64_t millis = FloorDivide(field.number, 1000);
       field.nanos = static_cast<int32_t>(field.number - millis * 1000) * 1000;
       field.number = millis;
       return plan.form == ValueForm::kMillis || IsNanosValue(plan, millis, field.nanos);

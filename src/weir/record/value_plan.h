@@ -62,6 +62,11 @@ constexpr bool IsInBytes(ValueForm form) {
 inline constexpr int64_t kMillisOfDay = 24 * 60 * 60 * 1000;
 inline constexpr int32_t kNanosOfMilli = 1'000'000;
 
+/// The quotient rounded down: times before 1970 count backwards, their fractions forwards.
+constexpr int64_t FloorDivide(int64_t value, int64_t by) {
+  return value / by - (value % by < 0 ? 1 : 0);
+}
+
 // What a value may be, besides fitting its place in a row. Each must have its place in a column of
 // the changelog, too, and come back as the same bytes.
 
@@ -108,7 +113,21 @@ constexpr size_t NumberBytes(ValueForm form) {
   }
 }
 
-/// Reads such a number. Not if it is no value of its type.
+/// How many bytes a value takes in a column where all take the same; 0 for BOOLEAN, whose values
+/// are bits, and for what has no such width.
+constexpr size_t ColumnNumberBytes(const ValuePlan& plan) {
+  switch (plan.form) {
+    case ValueForm::kBoolean: return 0;
+    case ValueForm::kDecimal:
+    case ValueForm::kBigDecimal: return sizeof(Int128);
+    case ValueForm::kTime: return plan.precision <= 3 ? sizeof(int32_t) : sizeof(int64_t);
+    case ValueForm::kNanos: return sizeof(int64_t);
+    case ValueForm::kBinary: return static_cast<size_t>(plan.length);
+    default: return NumberBytes(plan.form);
+  }
+}
+
+/// Reads a number of NumberBytes. Not if it is no value of its type.
 inline bool LoadNumber(const ValuePlan& plan, const std::byte* at, int64_t& number) {
   switch (plan.form) {
     case ValueForm::kBoolean: number = LoadLittle<uint8_t>(at); return number <= 1;
