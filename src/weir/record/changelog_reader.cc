@@ -98,17 +98,11 @@ class ChangelogReader::Impl {
     const size_t fault =
         DecodeRow(row_format_, plans_, record.subspan(1), fields, NestedValues::kCheck);
     if (fault != kNoFault) return Corrupt("record={} column={}", next_ - 1, fault);
-    if (!nested_.empty()) TranscodeFields(fields);
-    return std::optional(type);
-  }
-
-  void TranscodeFields(std::span<FieldValue> fields) {
-    for (size_t i = 0; i < plans_.size(); ++i) {
-      if (fields[i].is_null || !HasRows(plans_[i])) continue;
-      nested_[i].clear();
-      Transcode(plans_[i], row_format_, fields[i].bytes, format_.kv_format, nested_[i]);
-      fields[i].bytes = AsBytes(nested_[i]);
+    for (size_t i = 0; i < nested_.size(); ++i) {
+      if (!Transcode(plans_[i], row_format_, format_.kv_format, fields[i], nested_[i]))
+        return Corrupt("record={} column={}", next_ - 1, i);
     }
+    return std::optional(type);
   }
 
   const ChangelogFormat format_;

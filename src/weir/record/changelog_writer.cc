@@ -122,10 +122,9 @@ class ChangelogWriter::Impl {
 
   void TranscodeFields(KvFormat to) {
     for (size_t i = 0; i < plans_.size(); ++i) {
-      if (fields_[i].is_null || !HasRows(plans_[i])) continue;
-      nested_[i].clear();
-      Transcode(plans_[i], format_.kv_format, fields_[i].bytes, to, nested_[i]);
-      fields_[i].bytes = AsBytes(nested_[i]);
+      // Only COMPACTED rows may have values without a place in the others, and their tables do not
+      // have logs of those.
+      WEIR_CHECK(Transcode(plans_[i], format_.kv_format, to, fields_[i], nested_[i]));
     }
   }
 

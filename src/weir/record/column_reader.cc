@@ -128,11 +128,7 @@ bool ColumnReader::ReadOther(size_t i, FieldValue& value) {
     case ValueForm::kNanos: return ReadNanos(i, value);
     case ValueForm::kDecimal:
     case ValueForm::kBigDecimal: return ReadUnscaled(i, value);
-    case ValueForm::kChar:
-      value.bytes = TextAt(i);
-      // Rows in the form INDEXED have no room for more.
-      return rows_ == KvFormat::kCompacted ||
-             value.bytes.size() <= static_cast<size_t>(plan_->length);
+    case ValueForm::kChar: value.bytes = TextAt(i); return IsCharValue(*plan_, rows_, value.bytes);
     case ValueForm::kBinary: {
       const auto width = static_cast<size_t>(plan_->length);
       value.bytes = values_.subspan(i * width, width);

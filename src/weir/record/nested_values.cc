@@ -1,5 +1,6 @@
 #include "weir/record/nested_values.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "weir/base/check.h"
@@ -99,32 +100,65 @@ bool IsMap(const ValuePlan& plan, KvFormat format, Bytes map) {
          IsArray(plan.children[1], format, map.subspan(kMapHeadBytes + key_bytes), true);
 }
 
-void TranscodeArray(const ValuePlan& element, KvFormat from, const ArrayView& array, KvFormat to,
+bool TranscodeNested(const ValuePlan& plan, KvFormat from, Bytes value, KvFormat to,
+                     std::string& out);
+
+bool TranscodeArray(const ValuePlan& element, KvFormat from, const ArrayView& array, KvFormat to,
                     std::string& out) {
   ArrayWriter writer(element, array.count(), out);
   std::string scratch;
   for (size_t i = 0; i < array.count(); ++i) {
     FieldValue value;
     WEIR_CHECK(array.Load(i, value));
-    if (!value.is_null && IsNested(element.form)) {
-      scratch.clear();
-      Transcode(element, from, value.bytes, to, scratch);
-      value.bytes = AsBytes(scratch);
-    }
+    // In arrays a CHAR may be of any length.
+    if (element.form != ValueForm::kChar && !Transcode(element, from, to, value, scratch))
+      return false;
     writer.Set(i, value);
   }
+  return true;
 }
 
-void TranscodeRow(const ValuePlan& plan, KvFormat from, Bytes row, KvFormat to, std::string& out) {
+bool TranscodeMap(const ValuePlan& plan, KvFormat from, const MapView& map, KvFormat to,
+                  std::string& out) {
+  out.resize(kMapHeadBytes);
+  if (!TranscodeArray(plan.children[0], from, map.keys, to, out)) return false;
+  EndMapKeys(0, out);
+  return TranscodeArray(plan.children[1], from, map.values, to, out);
+}
+
+bool TranscodeRow(const ValuePlan& plan, KvFormat from, Bytes row, KvFormat to, std::string& out) {
   std::vector<FieldValue> fields(plan.children.size());
   WEIR_CHECK(DecodeRow(from, plan.children, row, fields, NestedValues::kTrust) == kNoFault);
   std::vector<std::string> nested(fields.size());
   for (size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].is_null || !IsNested(plan.children[i].form)) continue;
-    Transcode(plan.children[i], from, fields[i].bytes, to, nested[i]);
-    fields[i].bytes = AsBytes(nested[i]);
+    if (!Transcode(plan.children[i], from, to, fields[i], nested[i])) return false;
   }
   EncodeRow(to, plan.children, fields, out);
+  return true;
+}
+
+// Appends the value, which is sound, to `out`, which is empty.
+bool TranscodeNested(const ValuePlan& plan, KvFormat from, Bytes value, KvFormat to,
+                     std::string& out) {
+  switch (plan.form) {
+    case ValueForm::kArray: {
+      const auto array = ArrayView::Open(value, plan.children[0]);
+      WEIR_CHECK(array.has_value());
+      return TranscodeArray(plan.children[0], from, *array, to, out);
+    }
+    case ValueForm::kMap: {
+      const auto map = MapView::Open(value, plan);
+      WEIR_CHECK(map.has_value());
+      return TranscodeMap(plan, from, *map, to, out);
+    }
+    case ValueForm::kRow: return TranscodeRow(plan, from, value, to, out);
+    default: WEIR_UNREACHABLE();
+  }
+}
+
+// Whether rows are part of values of this type, which are the same in both forms otherwise.
+bool HasRows(const ValuePlan& plan) {
+  return plan.form == ValueForm::kRow || std::ranges::any_of(plan.children, HasRows);
 }
 
 }  // namespace
@@ -216,33 +250,15 @@ bool IsNestedValue(const ValuePlan& plan, KvFormat format, Bytes value) {
   }
 }
 
-bool HasRows(const ValuePlan& plan) {
-  if (plan.form == ValueForm::kRow) return true;
-  for (const ValuePlan& child : plan.children) {
-    if (HasRows(child)) return true;
-  }
-  return false;
-}
-
-void Transcode(const ValuePlan& plan, KvFormat from, Bytes value, KvFormat to, std::string& out) {
-  switch (plan.form) {
-    case ValueForm::kArray: {
-      const auto array = ArrayView::Open(value, plan.children[0]);
-      WEIR_CHECK(array.has_value());
-      return TranscodeArray(plan.children[0], from, *array, to, out);
-    }
-    case ValueForm::kMap: {
-      const auto map = MapView::Open(value, plan);
-      WEIR_CHECK(map.has_value());
-      const size_t begin = out.size();
-      out.resize(begin + kMapHeadBytes);
-      TranscodeArray(plan.children[0], from, map->keys, to, out);
-      EndMapKeys(begin, out);
-      return TranscodeArray(plan.children[1], from, map->values, to, out);
-    }
-    case ValueForm::kRow: return TranscodeRow(plan, from, value, to, out);
-    default: WEIR_UNREACHABLE();
-  }
+bool Transcode(const ValuePlan& plan, KvFormat from, KvFormat to, FieldValue& field,
+               std::string& scratch) {
+  if (field.is_null) return true;
+  if (plan.form == ValueForm::kChar) return IsCharValue(plan, to, field.bytes);
+  if (!IsNested(plan.form) || !HasRows(plan)) return true;
+  scratch.clear();
+  if (!TranscodeNested(plan, from, field.bytes, to, scratch)) return false;
+  field.bytes = AsBytes(scratch);
+  return true;
 }
 
 }  // namespace weir

@@ -74,10 +74,10 @@ void EndMapKeys(size_t begin, std::string& out);
 /// so that together they are as long as `value`; hence what is made of it is bounded by its length.
 bool IsNestedValue(const ValuePlan& plan, KvFormat format, Bytes value);
 
-/// Whether rows are part of values of this type, so that they differ between formats.
-bool HasRows(const ValuePlan& plan);
-
-/// Appends a sound nested value in the other format.
-void Transcode(const ValuePlan& plan, KvFormat from, Bytes value, KvFormat to, std::string& out);
+/// Brings the nested value of a field, or a text, from one form of rows to the other; other fields
+/// are the same in both. `scratch` is what the field points to then. Not if a CHAR has no room
+/// there.
+bool Transcode(const ValuePlan& plan, KvFormat from, KvFormat to, FieldValue& field,
+               std::string& scratch);
 
 }  // namespace weir

@@ -11,6 +11,7 @@
 #include "weir/base/bytes.h"
 #include "weir/base/check.h"
 #include "weir/record/data_type.h"
+#include "weir/record/table_choices.h"
 #include "weir/record/unscaled.h"
 
 namespace weir {
@@ -88,6 +89,12 @@ inline bool IsNanosValue(const ValuePlan& plan, int64_t millis, int32_t nanos) {
   const int64_t millis_max =
       std::numeric_limits<int64_t>::max() / (plan.precision <= 6 ? 1000 : 1'000'000) - 1;
   return millis >= -millis_max && millis <= millis_max && nanos >= 0 && nanos < kNanosOfMilli;
+}
+
+/// Whether the text of a CHAR has room in a row. Where they are COMPACTED, its length is nobody's
+/// business.
+inline bool IsCharValue(const ValuePlan& plan, KvFormat rows, Bytes text) {
+  return rows == KvFormat::kCompacted || text.size() <= static_cast<size_t>(plan.length);
 }
 
 /// Of all that stands in bytes, except for nested values.
