@@ -144,7 +144,10 @@ Result<Buffer> MakeLogBatch(LogBatchHeader header, std::initializer_list<Bytes> 
   }
   Buffer batch = Buffer::Allocate(bytes);
   std::byte* at = batch.mutable_data() + header.header_bytes();
-  for (const Bytes part : parts) at = std::ranges::copy(part, at).out;
+  for (const Bytes part : parts) {
+    if (!part.empty()) std::memcpy(at, part.data(), part.size());
+    at += part.size();
+  }
   header.last_offset_delta = std::max(header.record_count - 1, 0);
   SealLogBatch(header, batch.mutable_bytes());
   return batch;
