@@ -19,6 +19,8 @@ struct Targets {
   std::vector<bool> is_written;
   bool is_whole = true;
   bool is_key_only = false;
+  /// Whether the write says which columns it gives, be they all.
+  bool are_named = false;
 };
 
 std::vector<bool> Marked(size_t columns, std::span<const int32_t> positions) {
@@ -45,6 +47,7 @@ Result<Targets> FindTargets(const MergeRules& rules, const PutMode& mode) {
                   position, columns);
     }
   }
+  targets.are_named = true;
   targets.is_written = Marked(columns, mode.target_columns);
   if (rules.auto_increment && targets.is_written[static_cast<size_t>(*rules.auto_increment)]) {
     return Fail(ErrorCode::kInvalidTargetColumn,
@@ -128,7 +131,8 @@ class LastRowMerger final : public Merger {
  public:
   using Merger::Merger;
 
-  bool needs_old_row() const override { return false; }
+  /// Writes that name all columns tell new rows as such in every changelog image, as in Fluss.
+  bool needs_old_row() const override { return targets().are_named; }
   Result<MergeKind> Merge(Fields, Fields, std::span<FieldValue>) override {
     return MergeKind::kInput;
   }
