@@ -54,7 +54,9 @@ class KvBatchWriter {
 /// lookups and in value batches.
 inline constexpr size_t kValueHeadBytes = sizeof(int16_t);
 SchemaId SchemaIdOf(Bytes value);
-inline Bytes RowOf(Bytes value) { return value.subspan(kValueHeadBytes); }
+inline Bytes RowOf(Bytes value) {
+  return value.subspan(kValueHeadBytes);
+}
 
 /// Collects stored values into a value batch.
 class ValueBatchWriter {

@@ -21,8 +21,8 @@ struct FieldValue {
   bool is_null = true;
   /// Nanoseconds within the millisecond, of TIMESTAMPs with more than 3 fraction digits.
   int32_t nanos = 0;
-  /// BOOLEAN (0, 1), the integers, DATE (days), TIME (milliseconds of the day), DECIMALs of up to 18
-  /// digits (unscaled), TIMESTAMPs (milliseconds); the bits of a FLOAT (in the low half) or a
+  /// BOOLEAN (0, 1), the integers, DATE (days), TIME (milliseconds of the day), DECIMALs of up to
+  /// 18 digits (unscaled), TIMESTAMPs (milliseconds); the bits of a FLOAT (in the low half) or a
   /// DOUBLE.
   int64_t number = 0;
   /// CHAR, STRING, BINARY and BYTES; DECIMALs of more digits (big-endian two's complement); nested
@@ -41,8 +41,8 @@ class RowCodec {
   KvFormat format() const { return format_; }
   std::span<const DataType> types() const { return types_; }
 
-  /// Takes `row` apart. `fields` has one entry a column. Errors: kCorruptBatch unless `row` is a row
-  /// of these columns, whole and with nothing behind it, nested values included.
+  /// Takes `row` apart. `fields` has one entry a column. Errors: kCorruptBatch unless `row` is a
+  /// row of these columns, whole and with nothing behind it, nested values included.
   Status Decode(Bytes row, std::span<FieldValue> fields) const;
 
   /// Appends the row of `fields` to `out`. They have what Decode gives, or what fits the types.
