@@ -137,8 +137,8 @@ async def test_old_writers_go_on_over_a_new_column_of_a_keyed_table(make, connec
         partial = table.new_upsert().partial_update_by_name(["id", "name"]).create_writer()
         while not stop.is_set():
             whole.upsert([100 + me, f"whole {writes}"])
+            await whole.flush()                                  # the client puts them into one batch otherwise, and fails
             partial.upsert({"id": 200 + me, "name": f"partial {writes}"})
-            await whole.flush()
             await partial.flush()
             writes += 1
 
