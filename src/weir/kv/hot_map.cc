@@ -7,15 +7,14 @@
 namespace weir {
 namespace {
 
-// A step of a flush ends at a mark, so this is how much longer it may become than asked for.
-constexpr size_t kMarkBytes = size_t{1} << 20;
 // Then every second mark goes.
 constexpr size_t kMarksMax = 4096;
 
 }  // namespace
 
-HotMap::HotMap(KvCheckpoint checkpoint, bool is_complete)
-    : high_watermark_(checkpoint.log_offset),
+HotMap::HotMap(KvCheckpoint checkpoint, bool is_complete, size_t mark_bytes)
+    : mark_bytes_(mark_bytes),
+      high_watermark_(checkpoint.log_offset),
       row_count_(checkpoint.row_count),
       is_complete_(is_complete),
       disk_may_have_rows_(!is_complete) {}
@@ -127,7 +126,7 @@ void HotMap::OnCommitted(LogOffset high_watermark) {
     row_count_ += changes_.front().change;
     changes_.pop_front();
   }
-  if (bytes_since_mark_ >= kMarkBytes) SetMark();
+  if (bytes_since_mark_ >= mark_bytes_) SetMark();
 }
 
 void HotMap::Commit(HotRow* row) {

@@ -32,8 +32,9 @@ struct KvCheckpoint {
 
 class HotMap {
  public:
-  /// `is_complete`: the disk has no rows.
-  HotMap(KvCheckpoint checkpoint, bool is_complete);
+  /// `is_complete`: the disk has no rows. A step of a flush may become longer than it should by
+  /// what is committed in `mark_bytes`.
+  HotMap(KvCheckpoint checkpoint, bool is_complete, size_t mark_bytes);
   ~HotMap();
   HotMap(const HotMap&) = delete;
   HotMap& operator=(const HotMap&) = delete;
@@ -139,6 +140,7 @@ class HotMap {
   RowList clean_{HotRow::Place::kClean};
   std::deque<RowCountChange> changes_;
   std::deque<Mark> marks_;
+  const size_t mark_bytes_;
   size_t bytes_since_mark_ = 0;
   /// Below it a collecting flush must have every version; see BeginFlush.
   FlushStep* exact_step_ = nullptr;

@@ -1,6 +1,7 @@
 #include "weir/kv/kv_db.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 
@@ -8,6 +9,7 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/checkpoint.h>
@@ -22,25 +24,33 @@ constexpr int kOpenFilesMax = 128;
 // Reads look into each of these, so flushes wait for compactions when there are more.
 constexpr uint64_t kTablesOfLevel0Max = 20;
 constexpr size_t kMultiGetMax = 64;
+// A schema id.
+constexpr size_t kStoredBytesMin = 2;
 
-/// RocksDB's warnings, in our log; it writes no log of its own.
+/// What RocksDB finds worth telling, in our log; it writes none of its own. Most of what it warns
+/// of is how it always is.
 class RocksLog final : public rocksdb::Logger {
  public:
   RocksLog() : Logger(rocksdb::InfoLogLevel::WARN_LEVEL) {}
 
-  void Logv(const char* format, va_list arguments) override { Write(format, arguments); }
+  void Logv(const char* format, va_list arguments) override {
+    Write(LogLevel::kDebug, format, arguments);
+  }
   void Logv(const rocksdb::InfoLogLevel level, const char* format, va_list arguments) override {
-    if (level >= rocksdb::InfoLogLevel::WARN_LEVEL &&
-        level != rocksdb::InfoLogLevel::HEADER_LEVEL) {
-      Write(format, arguments);
-    }
+    if (level == rocksdb::InfoLogLevel::HEADER_LEVEL) return;
+    const bool is_error =
+        level == rocksdb::InfoLogLevel::ERROR_LEVEL || level == rocksdb::InfoLogLevel::FATAL_LEVEL;
+    Write(is_error ? LogLevel::kWarn : LogLevel::kDebug, format, arguments);
   }
 
  private:
-  static void Write(const char* format, va_list arguments) {
-    char line[512];
-    std::vsnprintf(line, sizeof line, format, arguments);
-    LogWarn("kv", "rocksdb warns: {}", line);
+  static void Write(LogLevel level, const char* format, va_list arguments) {
+    if (!IsLogged(level)) return;
+    char text[512];
+    std::vsnprintf(text, sizeof text, format, arguments);
+    // Further lines have keys in them.
+    const std::string_view lines = text;
+    Log(level, "kv", "rocksdb says: {}", lines.substr(0, lines.find('\n')));
   }
 };
 
@@ -89,6 +99,7 @@ rocksdb::Options DbOptions(const KvMemory& memory, bool must_exist) {
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
   options.skip_stats_update_on_db_open = true;
+  options.max_bgerror_resume_count = 0;  // see KvDb::has_failed
   return options;
 }
 
@@ -120,19 +131,44 @@ Status FromRocks(const rocksdb::Status& status, std::string_view what, const std
   return Fail(code, "{}: path={} rocksdb={}", what, path, status.ToString());
 }
 
+/// Hears of failures, on threads of RocksDB.
+class KvDb::FailureListener final : public rocksdb::EventListener {
+ public:
+  bool has_failed() const { return has_failed_; }
+
+  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status*) override {
+    has_failed_ = true;
+  }
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
+                            bool* auto_recovery) override {
+    *auto_recovery = false;
+  }
+
+ private:
+  std::atomic<bool> has_failed_ = false;
+};
+
 Result<std::shared_ptr<KvDb>> KvDb::Open(const std::string& path, const KvMemory& memory,
                                          bool must_exist) {
   rocksdb::DB* db = nullptr;
-  const rocksdb::Status opened = rocksdb::DB::Open(DbOptions(memory, must_exist), path, &db);
+  rocksdb::Options options = DbOptions(memory, must_exist);
+  auto failures = std::make_shared<FailureListener>();
+  options.listeners.push_back(failures);
+  const rocksdb::Status opened = rocksdb::DB::Open(options, path, &db);
   if (opened.IsInvalidArgument() && must_exist) {
     return Fail(ErrorCode::kCorruptData, "state has lost its database: path={} rocksdb={}", path,
                 opened.ToString());
   }
   WEIR_TRY(FromRocks(opened, "cannot open a state", path));
-  return std::shared_ptr<KvDb>(new KvDb(std::unique_ptr<rocksdb::DB>(db), memory.env()));
+  return std::shared_ptr<KvDb>(
+      new KvDb(std::unique_ptr<rocksdb::DB>(db), memory.env(), std::move(failures)));
 }
 
 KvDb::~KvDb() = default;
+
+bool KvDb::has_failed() const {
+  return failures_->has_failed();
+}
 
 void KvDb::StopCompactions() {
   rocksdb::CancelAllBackgroundWork(db_.get(), true);
@@ -150,7 +186,15 @@ Status KvDb::Get(std::span<const Bytes> keys, Reach reach, std::span<Found> foun
     db_->MultiGet(options, db_->DefaultColumnFamily(), count, slices, values, statuses);
     for (size_t i = 0; i < count; ++i) {
       Found& one = found[begin + i];
-      if (statuses[i].ok()) {
+      // A table that is not open is "found" without a value, if it may not be opened; ours have
+      // a schema id at least.
+      const bool has_value = values[i].size() >= kStoredBytesMin;
+      if (statuses[i].ok() && !has_value && reach == Reach::kCacheOnly) {
+        one.kind = Found::Kind::kNotCached;
+      } else if (statuses[i].ok() && !has_value) {
+        return Fail(ErrorCode::kCorruptData, "a stored row has no schema id: path={}",
+                    db_->GetName());
+      } else if (statuses[i].ok()) {
         one.kind = Found::Kind::kRow;
         one.value = std::move(values[i]);
       } else if (statuses[i].IsNotFound()) {
@@ -214,11 +258,12 @@ Status KvDb::Ingest(const std::string& path) {
   rocksdb::IngestExternalFileOptions options;
   options.move_files = true;
   options.write_global_seqno = false;  // a table never changes, so copies may share it
-  rocksdb::Status taken = db_->IngestExternalFile({path}, options);
-  if (!taken.ok() && db_->Resume().ok()) {
-    // An earlier failure had stopped the database, and what was in its way is gone now.
-    taken = db_->IngestExternalFile({path}, options);
-  }
+  // While there is a snapshot a table gets a sequence number of its own. Without one the first
+  // tables would get 0, and so would a snapshot of them: compactions take that for none, and drop
+  // the rows that it keeps.
+  const rocksdb::Snapshot* const now = db_->GetSnapshot();
+  const rocksdb::Status taken = db_->IngestExternalFile({path}, options);
+  db_->ReleaseSnapshot(now);
   return FromRocks(taken, "cannot take a table in", db_->GetName());
 }
 

@@ -61,6 +61,10 @@ class KvDb {
   Status Ingest(const std::string& path);
   /// Whether more tables would make reads slow: compactions are behind.
   bool IsBehind() const;
+  /// Whether a write or a compaction has failed: rows can be read, but before more tables are taken
+  /// in it must be closed and opened again. (RocksDB's own way out of such a state is shut: after
+  /// it, 7.8 takes tables in under the file number 0.)
+  bool has_failed() const;
 
   /// Makes `path`, which must not exist, a copy, with hard links where that can be.
   /// Errors: kIo, kNoSpace.
@@ -72,9 +76,13 @@ class KvDb {
   rocksdb::DB& db() const { return *db_; }
 
  private:
-  explicit KvDb(std::unique_ptr<rocksdb::DB> db, rocksdb::Env* env)
-      : db_(std::move(db)), env_(env) {}
+  class FailureListener;
 
+  KvDb(std::unique_ptr<rocksdb::DB> db, rocksdb::Env* env,
+       std::shared_ptr<FailureListener> failures)
+      : failures_(std::move(failures)), db_(std::move(db)), env_(env) {}
+
+  std::shared_ptr<FailureListener> failures_;
   std::unique_ptr<rocksdb::DB> db_;
   rocksdb::Env* env_;
 };

@@ -12,11 +12,6 @@
 namespace weir {
 namespace {
 
-// A table of this many bytes of memory: large enough that compactions have little to do, and small
-// enough to hold rows in memory that are overwritten while it is written.
-constexpr size_t kStepBytes = size_t{16} << 20;
-// What the loop does of a step in one turn: less than a millisecond.
-constexpr size_t kRowsPerTurn = 2000;
 // After so many steps whoever needs all on the disk stops writing all but the rest.
 constexpr int kStepsMax = 256;
 constexpr Duration kCompactionPoll = std::chrono::milliseconds(20);
@@ -56,7 +51,8 @@ Task<Status> KvState::FlushInTurn(size_t dirty_bytes_max, bool is_exact) {
                  : map_.dirty_bytes() > dirty_bytes_max || (dirty_bytes_max == 0 && is_behind);
     // Rows that are committed meanwhile are not waited for.
     if (!is_needed || (!is_exact && !is_behind)) co_return Ok();
-    const bool takes_all = map_.dirty_bytes() <= kStepBytes || steps >= kStepsMax;
+    const bool takes_all =
+        map_.dirty_bytes() <= memory_.config().flush_step_bytes || steps >= kStepsMax;
     WEIR_CO_TRY(co_await FlushStep(takes_all));
   }
 }
@@ -64,11 +60,12 @@ Task<Status> KvState::FlushInTurn(size_t dirty_bytes_max, bool is_exact) {
 Task<Status> KvState::FlushStep(bool is_exact) {
   if (is_stopped_) co_return Stopped();
   if (map_.dirty_bytes() > 0) {
+    WEIR_CO_TRY(co_await CloseFailedDb());
     WEIR_CO_ASSIGN(const std::shared_ptr<KvDb> db, co_await OpenDb());
     WEIR_CO_TRY(co_await AwaitCompactions(db));
   }
-  HotMap::FlushStep step = map_.BeginFlush(kStepBytes, is_exact);
-  while (map_.CollectFlush(step, kRowsPerTurn)) co_await NextTurn(loop_);
+  HotMap::FlushStep step = map_.BeginFlush(memory_.config().flush_step_bytes, is_exact);
+  while (map_.CollectFlush(step, rows_per_turn_)) co_await NextTurn(loop_);
   if (!step.rows.empty()) is_exact_ = false;
   const Status written = co_await WriteStep(step);
   if (!written.ok()) {
@@ -78,7 +75,7 @@ Task<Status> KvState::FlushStep(bool is_exact) {
   }
   flushed_ = {*step.end, step.row_count};
   is_exact_ = is_exact;
-  while (map_.FinishFlush(step, kRowsPerTurn)) {
+  while (map_.FinishFlush(step, rows_per_turn_)) {
     AccountAndBalance();
     co_await NextTurn(loop_);
   }
@@ -113,7 +110,8 @@ Task<Status> KvState::WriteStep(const HotMap::FlushStep& step) {
 /// RocksDB takes tables as fast as they come, but reads look into all that are not compacted. If
 /// compactions do not get on at all, flushes go on nevertheless.
 Task<Status> KvState::AwaitCompactions(std::shared_ptr<KvDb> db) {
-  for (int polls = 0; db->IsBehind() && polls < kCompactionPollsMax; ++polls) {
+  for (int polls = 0; db->IsBehind() && !db->has_failed(); ++polls) {
+    if (polls == kCompactionPollsMax) break;
     if (is_stopped_) co_return Stopped();
     co_await loop_.Sleep(kCompactionPoll);
   }
@@ -141,7 +139,7 @@ Task<Result<std::unique_ptr<KvScan>>> KvState::OpenScan() {
   if (has_tables_) {
     WEIR_CO_ASSIGN(db, co_await OpenDb());
   }
-  co_return MakeKvScan(std::move(db), flushed_.log_offset, pool_);
+  co_return MakeKvScan(std::move(db), flushed_.log_offset, pool_, scans_);
 }
 
 }  // namespace weir

@@ -47,7 +47,8 @@ struct KvMemory::Shared : std::enable_shared_from_this<Shared> {
 };
 
 KvMemory::KvMemory(KvMemoryConfig config, std::vector<EventLoop*> loops)
-    : shared_(std::make_shared<Shared>(config.bytes_max - config.bytes_max / 4, loops)),
+    : config_(config),
+      shared_(std::make_shared<Shared>(config.bytes_max - config.bytes_max / 4, loops)),
       block_cache_(rocksdb::NewLRUCache(config.bytes_max / 4)),
       env_(config.env != nullptr ? config.env : rocksdb::Env::Default()) {
   env_->SetBackgroundThreads(kCompactionThreads, rocksdb::Env::LOW);

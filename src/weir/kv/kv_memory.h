@@ -42,6 +42,11 @@ struct KvMemoryConfig {
   size_t bytes_max = size_t{1} << 30;
   /// RocksDB's way to files; null: the system's.
   rocksdb::Env* env = nullptr;
+  /// Memory of the rows that one table of a flush takes: so many that compactions have little to
+  /// do, and so few that it does not matter when rows are overwritten while they are written.
+  size_t flush_step_bytes = size_t{16} << 20;
+  /// What a loop does of a long work before it does something else: less than a millisecond.
+  size_t rows_per_turn = 2000;
 };
 
 class KvMemory {
@@ -53,6 +58,8 @@ class KvMemory {
   KvMemory& operator=(const KvMemory&) = delete;
 
   KvLoopMemory& Of(const EventLoop& loop);
+
+  const KvMemoryConfig& config() const { return config_; }
 
   /// Any thread.
   size_t hot_bytes() const;
@@ -69,6 +76,7 @@ class KvMemory {
 
   friend class KvLoopMemory;
 
+  const KvMemoryConfig config_;
   std::shared_ptr<Shared> shared_;
   std::shared_ptr<rocksdb::Cache> block_cache_;
   rocksdb::Env* env_;

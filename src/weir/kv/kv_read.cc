@@ -9,9 +9,6 @@
 namespace weir {
 namespace {
 
-// What the loop reads of the cache, or looks at in the map, in one turn.
-constexpr size_t kKeysPerTurn = 128;
-constexpr size_t kRowsPerTurn = 4000;
 // What one read of a range takes from the disk.
 constexpr size_t kRangeRowsMax = 4096;
 constexpr size_t kRangeBytesMax = size_t{4} << 20;
@@ -48,9 +45,11 @@ Task<Status> KvState::LoadFromDisk(const std::vector<Bytes>* keys, std::vector<H
     if (found.kind == KvDb::Found::Kind::kRow) value = found.bytes();
     (*rows)[i] = map_.AddClean((*keys)[i], value);
   };
-  for (size_t begin = 0; begin < cold.size(); begin += kKeysPerTurn) {
+  // Reading a row takes about ten times of what else is done with it.
+  const size_t keys_per_turn = std::max<size_t>(1, rows_per_turn_ / 10);
+  for (size_t begin = 0; begin < cold.size(); begin += keys_per_turn) {
     if (begin > 0) co_await NextTurn(loop_);
-    const size_t count = std::min(kKeysPerTurn, cold.size() - begin);
+    const size_t count = std::min(keys_per_turn, cold.size() - begin);
     std::vector<Bytes> asked(count);
     for (size_t i = 0; i < count; ++i) asked[i] = (*keys)[cold[begin + i]];
     std::vector<KvDb::Found> found(count);
@@ -193,7 +192,7 @@ Task<Result<std::vector<HotRowRef>>> KvState::ScanWithDisk(std::string prefix, s
     }
     RangeMerge merge(map_, prefix, disk);
     const bool was_complete = map_.is_complete();
-    while (merge.Run(&from, &is_behind, kRowsPerTurn, &taken)) {
+    while (merge.Run(&from, &is_behind, rows_per_turn_, &taken)) {
       co_await NextTurn(loop_);
       if (map_.is_complete() == was_complete) continue;
       // Rows went out of the map, and the tables were not read.

@@ -41,36 +41,61 @@ class ScanOfDb {
   std::unique_ptr<rocksdb::Iterator> rows_;
 };
 
-class RealKvScan final : public KvScan {
+class RealKvScan final : public KvScan, private KvScans::Member {
  public:
-  RealKvScan(std::shared_ptr<ScanOfDb> scan, LogOffset log_offset, BlockingPool& pool)
-      : scan_(std::move(scan)), log_offset_(log_offset), pool_(pool) {}
+  RealKvScan(std::shared_ptr<ScanOfDb> scan, LogOffset log_offset, BlockingPool& pool,
+             std::shared_ptr<KvScans> scans)
+      : scan_(std::move(scan)), log_offset_(log_offset), pool_(pool), scans_(std::move(scans)) {
+    scans_->Add(this);
+  }
   ~RealKvScan() override {
-    if (scan_ != nullptr) pool_.Submit([scan = std::move(scan_)]() mutable { scan.reset(); });
+    scans_->Remove(this);
+    LetGo();
   }
 
   LogOffset log_offset() const override { return log_offset_; }
 
   Task<Result<bool>> Read(size_t bytes_max, int64_t rows_max,
                           std::vector<std::string>* values) override {
+    if (is_ended_) co_return Ended();
     if (scan_ == nullptr) co_return false;
+    is_reading_ = true;
     auto read = [&] { return scan_->Read(bytes_max, rows_max, values); };
-    co_return co_await pool_.Run(read);
+    Result<bool> more = co_await pool_.Run(read);
+    is_reading_ = false;
+    if (is_ended_) LetGo();
+    co_return more;
   }
 
  private:
+  static Error Ended() {
+    return Fail(ErrorCode::kCancelled, "the scan was ended: its state stops, or is opened anew");
+  }
+
+  void End() override {
+    is_ended_ = scan_ != nullptr;
+    if (!is_reading_) LetGo();
+  }
+
+  void LetGo() {
+    if (scan_ != nullptr) pool_.Submit([scan = std::move(scan_)]() mutable { scan.reset(); });
+  }
+
   std::shared_ptr<ScanOfDb> scan_;
   const LogOffset log_offset_;
   BlockingPool& pool_;
+  const std::shared_ptr<KvScans> scans_;
+  bool is_reading_ = false;
+  bool is_ended_ = false;
 };
 
 }  // namespace
 
 std::unique_ptr<KvScan> MakeKvScan(std::shared_ptr<KvDb> db, LogOffset log_offset,
-                                   BlockingPool& pool) {
+                                   BlockingPool& pool, std::shared_ptr<KvScans> scans) {
   std::shared_ptr<ScanOfDb> scan;
   if (db != nullptr) scan = std::make_shared<ScanOfDb>(std::move(db));
-  return std::make_unique<RealKvScan>(std::move(scan), log_offset, pool);
+  return std::make_unique<RealKvScan>(std::move(scan), log_offset, pool, std::move(scans));
 }
 
 }  // namespace weir

@@ -1,16 +1,18 @@
 #include "weir/kv/kv_state.h"
 
-#include <algorithm>
+#include <chrono>
 
 #include "weir/base/log.h"
 #include "weir/kv/kv_db.h"
+#include "weir/kv/kv_scan.h"
 #include "weir/kv/kv_state_parts.h"
 #include "weir/kv/state_file.h"
 
 namespace weir {
 namespace {
 
-constexpr size_t kRowsPerTurn = 4000;
+constexpr Duration kClosePoll = std::chrono::milliseconds(5);
+constexpr int kClosePollsMax = 2000;
 
 }  // namespace
 
@@ -28,7 +30,7 @@ Result<std::unique_ptr<KvState>> KvState::Open(std::string directory, FileSystem
     state = *decoded;
   }
   // Of a process that died between its first table and its first STATE.
-  state.has_tables = state.has_tables || files.Exists(DbPath(directory));
+  state.has_tables = state.has_tables || files.Exists(DbPath(directory) + "/CURRENT");
   return std::unique_ptr<KvState>(new KvState(std::move(directory), files, memory, loop, pool,
                                               state.checkpoint, state.has_tables));
 }
@@ -42,7 +44,9 @@ KvState::KvState(std::string directory, FileSystem& files, KvMemory& memory, Eve
       pool_(pool),
       here_(memory.Of(loop)),
       checkpoint_(checkpoint),
-      map_(checkpoint, !has_tables),
+      rows_per_turn_(memory.config().rows_per_turn),
+      map_(checkpoint, !has_tables, memory.config().flush_step_bytes / 16),
+      scans_(std::make_shared<KvScans>()),
       has_tables_(has_tables),
       flushed_(checkpoint),
       is_exact_(!has_tables) {}
@@ -123,22 +127,44 @@ Task<Result<std::shared_ptr<KvDb>>> KvState::OpenDb() {
   co_return opened;
 }
 
+/// A database in which a write has failed is closed, and the next who needs it opens it anew.
+Task<Status> KvState::CloseFailedDb() {
+  if (db_ == nullptr || !db_->has_failed()) co_return Ok();
+  LogWarn("kv", "opens a state anew after a failure: path={}", directory_);
+  co_return co_await CloseDb();
+}
+
+Task<Status> KvState::CloseDb() {
+  const auto turn = co_await open_turn_.Take();
+  if (db_ == nullptr) co_return Ok();
+  std::shared_ptr<KvDb> db = std::exchange(db_, nullptr);
+  scans_->EndAll();
+  // Reads that are under way hold it for a moment.
+  for (int polls = 0; db.use_count() > 1; ++polls) {
+    if (polls == kClosePollsMax) {
+      db_ = std::move(db);
+      co_return Fail(ErrorCode::kIo, "a state that is to be closed is read: path={}", directory_);
+    }
+    co_await loop_.Sleep(kClosePoll);
+  }
+  auto close = [&db] {
+    db->StopCompactions();
+    db.reset();
+    return true;
+  };
+  co_await pool_.Run(close);
+  co_return Ok();
+}
+
 Task<void> KvState::Stop() {
   is_stopped_ = true;
   {
-    const auto flush_turn = co_await flush_turn_.Take();
-    const auto open_turn = co_await open_turn_.Take();
-    if (db_ != nullptr) {
-      auto close = [db = std::exchange(db_, nullptr)]() mutable {
-        db->StopCompactions();
-        db.reset();
-        return true;
-      };
-      co_await pool_.Run(close);
-    }
+    const auto turn = co_await flush_turn_.Take();
+    const Status closed = co_await CloseDb();
+    if (!closed.ok()) LogError("kv", "leaves a state open: {}", closed.error().message);
   }
   // A large state takes its time.
-  while (map_.Clear(kRowsPerTurn)) co_await NextTurn(loop_);
+  while (map_.Clear(rows_per_turn_)) co_await NextTurn(loop_);
   if (!is_known_to_memory_) co_return;
   here_.OnChange(-static_cast<ptrdiff_t>(told_hot_bytes_),
                  -static_cast<ptrdiff_t>(told_unflushed_bytes_));

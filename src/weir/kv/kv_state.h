@@ -29,15 +29,17 @@
 namespace weir {
 
 class KvDb;
+class KvScans;
 
 /// All rows as they were at one offset, in key order. Keeps its place on the disk until it goes
-/// away. Lives on the state's loop; may outlive the state.
+/// away. Lives on the state's loop; may outlive the state. Ends with kCancelled when the state is
+/// stopped, and when it must be opened anew because the disk failed.
 class KvScan {
  public:
   virtual ~KvScan() = default;
   virtual LogOffset log_offset() const = 0;
   /// Appends stored values until `bytes_max` is reached, at least one if there is one. Returns
-  /// whether there are more. One call at a time. Errors: kIo, kCorruptData.
+  /// whether there are more. One call at a time. Errors: kIo, kCorruptData, kCancelled.
   virtual Task<Result<bool>> Read(size_t bytes_max, int64_t rows_max,
                                   std::vector<std::string>* values) = 0;
 };
@@ -149,6 +151,8 @@ class KvState final : private KvMemoryUser {
   void AccountAndBalance();
 
   Task<Result<std::shared_ptr<KvDb>>> OpenDb();
+  Task<Status> CloseFailedDb();
+  Task<Status> CloseDb();
   Task<Status> FlushInTurn(size_t dirty_bytes_max, bool is_exact);
   Task<Status> FlushStep(bool is_exact);
   Task<Status> WriteStep(const HotMap::FlushStep& step);
@@ -165,6 +169,7 @@ class KvState final : private KvMemoryUser {
   BlockingPool& pool_;
   KvLoopMemory& here_;
   const KvCheckpoint checkpoint_;
+  const size_t rows_per_turn_;
   KvHooks hooks_;
 
   HotMap map_;
@@ -175,6 +180,8 @@ class KvState final : private KvMemoryUser {
   AsyncMutex flush_turn_;
   AsyncMutex open_turn_;
   std::shared_ptr<KvDb> db_;
+  /// Those that hold it.
+  const std::shared_ptr<KvScans> scans_;
   /// Whether there is a database, open or not.
   bool has_tables_;
   /// What the file STATE says.
