@@ -1,4 +1,4 @@
-"""How other servers went wrong with primary-key tables. Each test names the report that it comes from."""
+"""How other servers went wrong with primary-key tables."""
 
 import fluss
 import pyarrow as pa
@@ -8,26 +8,11 @@ import batches
 import rows
 import wire as w
 from kit import D, I, UA, UB, changelog, delete, fields, limit_rows, lookup_many, read_all, ready, upsert
+from rows import descriptor, row
 
 SCAN_KV = 1061
 KAB = fields(k=pa.int32(), a=pa.string(), b=pa.int64())
 differs = pytest.mark.fluss_differs
-INT, STRING, BIGINT = {"type": "INTEGER"}, {"type": "STRING"}, {"type": "BIGINT"}
-
-
-def descriptor(properties=None, functions=None, columns=(("k", INT), ("a", STRING), ("b", BIGINT)), buckets=1):
-    """CREATE TABLE of a table with the key k; functions: column -> aggregate function."""
-    made = [{"name": n, "data_type": t, "id": i} for i, (n, t) in enumerate(columns)]
-    for column in made:
-        if column["name"] in (functions or {}):
-            column["agg_function"] = {"type": functions[column["name"]]}
-    return {"version": 1, "partition_key": [], "bucket_key": [], "bucket_count": buckets, "custom_properties": {},
-            "properties": properties or {},
-            "schema": {"version": 1, "primary_key": ["k"], "columns": made, "highest_field_id": len(made) - 1}}
-
-
-def row(k, a, b):
-    return rows.key("i", k), rows.row("isl", k, a, b)
 
 
 def scan(wire, table_id, bytes_a_batch=200):
@@ -52,7 +37,7 @@ async def get(table, *key):
 
 
 async def test_a_delete_of_nothing_takes_its_place_among_a_writers_batches(make, wire, db):
-    """F-14: it makes no change, and the writer's next batch was then out of order."""
+    """It makes no change, and the writer's next batch was then out of order."""
     table_id = wire.new_table(db, "t", descriptor())
     me = w.one(w.decode(wire.tablet.call(w.INIT_WRITER, b"")), 1)
     puts = [[(rows.key("i", 9), None)], [row(1, "x", 1)], [(rows.key("i", 9), None)], [(rows.key("i", 1), None)]]
@@ -67,7 +52,7 @@ async def test_a_delete_of_nothing_takes_its_place_among_a_writers_batches(make,
 
 @pytest.mark.parametrize("restart", ["kill", "stop"])
 async def test_a_scan_sees_old_rows_and_new_ones(workplace, restart):
-    """F-22: rows of the snapshot, or of the tail of the log behind it, were missing. F-23: it ended at the first delete."""
+    """Rows of the snapshot, or of the tail of the log behind it, were missing elsewhere; or it ended at the first delete."""
     server = workplace.server().start()
     cluster = w.Cluster(server.bootstrap)
     table_id = cluster.new_table("fluss", "t", descriptor())
@@ -108,7 +93,7 @@ async def test_a_scan_shows_one_moment(make, wire, db):
 
 
 async def test_key_columns_between_other_columns(make):
-    """F-25: keys are in the order of the key, values in that of the table."""
+    """Keys are in the order of the key, values in that of the table."""
     table = await make("t", fields(v1=pa.string(), k2=pa.string(), v2=pa.int64(), k1=pa.int32(), v3=pa.string()),
                        pk=["k1", "k2"], bucket_count=3)
     written = [(f"v{i}", f"k{i % 7}", i, i // 7, None if i % 3 else "x") for i in range(50)]
@@ -123,12 +108,12 @@ async def test_key_columns_between_other_columns(make):
 
 @differs("its tablet server learns of a new column some time after it is added")
 async def test_values_begin_with_their_schema(make, wire, db):
-    """F-26: each is of the schema with which its row was written."""
+    """Each is of the schema with which its row was written."""
     table = await make("t", KAB, pk=["k"])
     table_id = table.get_table_info().table_id
     assert wire.put_kv(table_id, 0, rows.batch([row(1, "x", 5)]))["error"] is None
-    wire.add_column(db, "t", "c", STRING)
-    newer = (rows.key("i", 2), rows.row("isls", 2, "y", 6, "z"))
+    wire.add_column(db, "t", "c", {"type": "STRING"})
+    newer = (rows.key("i", 2), rows.encode("isls", 2, "y", 6, "z"))
     assert wire.put_kv(table_id, 0, rows.batch([newer], schema_id=2))["error"] is None
     old, new, none = rows.lookup(wire.tablet, table_id, 0, [rows.key("i", k) for k in (1, 2, 3)])
     assert rows.read_value("isl", old) == (1, (1, "x", 5))
@@ -141,7 +126,7 @@ async def test_values_begin_with_their_schema(make, wire, db):
     pytest.param("aggregation", {"a": "last_value", "b": "sum"}, marks=differs("it is stored")),
     pytest.param("partial-update", None, marks=differs("no such engine"))])
 async def test_what_a_partial_write_has_in_other_columns_is_not_stored(wire, db, conn, engine, functions):
-    """F-28"""
+    """Clients may leave anything there."""
     table_id = wire.new_table(db, "t", descriptor({"table.merge-engine": engine} if engine else {}, functions))
     assert wire.put_kv(table_id, 0, rows.batch([row(1, "v1", 666)]), target_columns=[0, 1])["error"] is None
     table = await conn.get_table(fluss.TablePath(db, "t"))
@@ -152,7 +137,7 @@ async def test_what_a_partial_write_has_in_other_columns_is_not_stored(wire, db,
 
 
 async def test_projection_over_batches_without_rows(make, wire, db):
-    """F-29, F-31: a reader sees no rows of them, and still gets on."""
+    """A reader sees no rows of them, and still gets on."""
     table = await make("t", KAB, pk=["k"], properties={"table.merge-engine": "first_row"})
     await upsert(table, [[1, "a", 1], [1, "b", 2], [1, "c", 3], [2, "d", 4], [2, "e", 5]])
     assert [(o, r) for _, o, _, r in await read_all(table, 2, project=["b"])] == [(0, {"b": 1}), (3, {"b": 4})]
@@ -164,7 +149,6 @@ async def test_projection_over_batches_without_rows(make, wire, db):
 
 
 async def test_a_limit_counts_in_its_partition_only(make, admin):
-    """F-32"""
     table = await make("t", fields(id=pa.int32(), p=pa.string()), pk=["id", "p"], partition_keys=["p"])
     path = table.get_table_path()
     for p in "xyz":
@@ -178,14 +162,14 @@ async def test_a_limit_counts_in_its_partition_only(make, admin):
 
 
 async def test_rows_that_are_not_counted_have_no_number(make, wire):
-    """F-35: an error, never a wrong number."""
+    """An error, never a wrong number."""
     table = await make("t", KAB, pk=["k"], properties={"table.changelog.image": "wal"})
     await upsert(table, [[1, "x", 1], [1, "y", 2], [2, "z", 3]])
     assert wire.row_counts(table.get_table_info().table_id, [0]) == {0: ("error", 15)}
 
 
 async def test_aggregates_need_the_rows_before(admin, db, wire):
-    """F-40"""
+    """To take back a write, a job has to know what was there."""
     with pytest.raises(w.WireError) as refused:
         wire.create_table_json(db, "t", descriptor(
             {"table.merge-engine": "aggregation", "table.changelog.image": "WAL"}, {"b": "sum"}))
@@ -193,7 +177,7 @@ async def test_aggregates_need_the_rows_before(admin, db, wire):
 
 
 async def test_sums_are_restored_and_counted_again(wire, db, conn):
-    """F-41: a job that lost its memory takes back what it wrote since its checkpoint, and writes it again."""
+    """A job that lost its memory takes back what it wrote since its checkpoint, and writes it again."""
     table_id = wire.new_table(db, "t", descriptor({"table.merge-engine": "aggregation"},
                                                   {"a": "last_value", "b": "sum"}))
 
@@ -233,7 +217,6 @@ async def test_an_unknown_merge_mode_is_refused(wire, db):
 
 
 async def test_one_column_of_seven_is_updated(make):
-    """F-43"""
     names = [f"c{i}" for i in range(6)]
     table = await make("t", pa.schema([("k", pa.int32())] + [(n, pa.string()) for n in names]), pk=["k"])
     await upsert(table, [[k, *(f"{n} {k}" for n in names)] for k in range(3)])
@@ -245,7 +228,7 @@ async def test_one_column_of_seven_is_updated(make):
 @pytest.mark.parametrize("lake", ["paimon", "iceberg", "lance"])
 @pytest.mark.parametrize("version", ["1", "2"])
 async def test_prefix_lookups_in_a_table_for_a_lake(make, lake, version):
-    """F-44: writes, lookups and prefix lookups choose the same bucket and the same key."""
+    """Writes, lookups and prefix lookups choose the same bucket and the same key."""
     properties = {"table.datalake.format": lake, "table.kv.format-version": version}
     if lake == "iceberg" and version == "1":
         pytest.skip("a key of two columns has no encoding there")
@@ -274,7 +257,7 @@ async def test_bad_puts_change_nothing(wire, db):
     assert wire.put_kv(table_id, 0, rows.batch([row(1, "a", 1)], me, 0))["error"] is None
     good = rows.batch([row(1, "b", 2)])
     wrong_key = (rows.key("i", 2), row(1, "b", 2)[1])
-    null_key = (rows.key("i", 2), rows.row("isl", None, "b", 2))
+    null_key = (rows.key("i", 2), rows.encode("isl", None, "b", 2))
     cases = {
         "a bit flipped in a row": (good[:-1] + bytes([good[-1] ^ 1]), {}, 14),
         "cut off": (good[:-3], {}, 14),

@@ -32,13 +32,13 @@ def key(kinds: str, *values) -> bytes:
     return b"".join(_field(kind, v) for kind, v in zip(kinds, values, strict=True))
 
 
-def row(kinds: str, *values) -> bytes:
+def encode(kinds: str, *values) -> bytes:
     nulls = sum(1 << i for i, v in enumerate(values) if v is None)
     return nulls.to_bytes((len(kinds) + 7) // 8, "little") + b"".join(
         _field(kind, v) for kind, v in zip(kinds, values, strict=True) if v is not None)
 
 
-def read_row(kinds: str, data: bytes) -> tuple:
+def decode(kinds: str, data: bytes) -> tuple:
     at = (len(kinds) + 7) // 8
     nulls = int.from_bytes(data[:at], "little")
     values = []
@@ -71,7 +71,7 @@ def read_row(kinds: str, data: bytes) -> tuple:
 
 def read_value(kinds: str, value: bytes) -> tuple[int, tuple]:
     """(schema id, row) of what lookups and scans give."""
-    return int.from_bytes(value[:2], "little"), read_row(kinds, value[2:])
+    return int.from_bytes(value[:2], "little"), decode(kinds, value[2:])
 
 
 def batch(records, writer_id: int = -1, sequence: int = -1, schema_id: int = 1) -> bytes:
@@ -104,3 +104,25 @@ def lookup(wire: w.Wire, table_id: int, bucket: int, keys: list[bytes]) -> list[
     if 3 in answer:
         raise w.WireError(w.one(answer, 3), (w.one(answer, 4) or b"").decode(errors="replace"))
     return [w.one(w.decode(v), 1) for v in answer.get(5, [])]
+
+
+# --- a table of k INT, a STRING, b BIGINT ----------------------------------------------------------------------------
+
+COLUMNS = {"k": "INTEGER", "a": "STRING", "b": "BIGINT"}
+KINDS = "isl"
+
+
+def descriptor(properties=None, functions=None, buckets: int = 1) -> dict:
+    """CREATE TABLE of k INT, a STRING, b BIGINT with the key k; functions: column -> aggregate function."""
+    made = [{"name": n, "data_type": {"type": t}, "id": i} for i, (n, t) in enumerate(COLUMNS.items())]
+    for column in made:
+        if column["name"] in (functions or {}):
+            column["agg_function"] = {"type": functions[column["name"]]}
+    return {"version": 1, "partition_key": [], "bucket_key": [], "bucket_count": buckets, "custom_properties": {},
+            "properties": properties or {},
+            "schema": {"version": 1, "primary_key": ["k"], "columns": made, "highest_field_id": len(made) - 1}}
+
+
+def row(k, a, b) -> tuple[bytes, bytes]:
+    """The record that puts a row of that table."""
+    return key("i", k), encode(KINDS, k, a, b)
