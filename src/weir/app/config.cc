@@ -23,7 +23,13 @@ Status CheckConfig(const Config& config) {
         "log.journal_file_size must be 1mb to 4gb");
   check(config.node.maintenance_interval >= std::chrono::milliseconds(100),
         "log.maintenance_interval must be at least 100ms");
-  check(config.node.writer_idle_max > Duration::zero(), "log.writer_idle_max must be above zero");
+  check(config.node.maintenance.writer_idle_max > Duration::zero(), "log.writer_idle_max must be above zero");
+  check(config.node.kv_memory_max >= 8u << 20, "kv.memory_max must be at least 8mb");
+  check(config.node.kv_snapshot_interval >= std::chrono::milliseconds(100),
+        "kv.snapshot_interval must be at least 100ms");
+  check(config.node.kv_snapshots_kept >= 1, "kv.snapshots_kept must be at least 1");
+  check(config.node.maintenance.scan_idle_max > Duration::zero(),
+        "kv.scan_idle_max must be above zero");
   check(fluss.connections_max >= 1, "fluss.connections_max must be at least 1");
   check(fluss.requests_running_max >= 1, "fluss.requests_running_max must be at least 1");
   check(fluss.frame_bytes_max >= 1u << 20 && fluss.frame_bytes_max <= 1u << 30,

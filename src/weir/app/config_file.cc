@@ -81,6 +81,7 @@ using Value = toml::node;
 // In the order of docs/configuration.md.
 const Setting kSettings[] = {
     {"data_dir", [](const Value& v, Config& c) { return TakeText(v, c.node.data_dir); }},
+    {"remote_dir", [](const Value& v, Config& c) { return TakeText(v, c.node.remote_dir); }},
     {"log_level", TakeLogLevel},
     {"shards", [](const Value& v, Config& c) { return TakeCount(v, c.shards); }},
     {"blocking_threads",
@@ -91,7 +92,14 @@ const Setting kSettings[] = {
     {"log.maintenance_interval",
      [](const Value& v, Config& c) { return TakeDuration(v, c.node.maintenance_interval); }},
     {"log.writer_idle_max",
-     [](const Value& v, Config& c) { return TakeDuration(v, c.node.writer_idle_max); }},
+     [](const Value& v, Config& c) { return TakeDuration(v, c.node.maintenance.writer_idle_max); }},
+    {"kv.memory_max", [](const Value& v, Config& c) { return TakeSize(v, c.node.kv_memory_max); }},
+    {"kv.snapshot_interval",
+     [](const Value& v, Config& c) { return TakeDuration(v, c.node.kv_snapshot_interval); }},
+    {"kv.snapshots_kept",
+     [](const Value& v, Config& c) { return TakeCount(v, c.node.kv_snapshots_kept); }},
+    {"kv.scan_idle_max",
+     [](const Value& v, Config& c) { return TakeDuration(v, c.node.maintenance.scan_idle_max); }},
     {"fluss.listen",
      [](const Value& v, Config& c) { return TakeAddress(v, c.fluss.host, c.fluss.port); }},
     {"fluss.advertised",

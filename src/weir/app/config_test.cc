@@ -47,7 +47,7 @@ stall_max = "5s"
   EXPECT_FALSE(config.node.sync_by_default);
   EXPECT_EQ(config.node.journal_file_bytes, 32u << 20);
   EXPECT_EQ(config.node.maintenance_interval, std::chrono::seconds(1));
-  EXPECT_EQ(config.node.writer_idle_max, std::chrono::hours(48));
+  EXPECT_EQ(config.node.maintenance.writer_idle_max, std::chrono::hours(48));
   EXPECT_EQ(config.fluss.host, "0.0.0.0");
   EXPECT_EQ(config.fluss.port, 19123);
   EXPECT_EQ(config.fluss.advertised_host, "::1");

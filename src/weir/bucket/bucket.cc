@@ -46,15 +46,30 @@ Bucket::Bucket(TableBucket id, std::shared_ptr<const BucketTable> table, GroupLo
 }
 
 Bucket::~Bucket() {
+  Close();
+}
+
+void Bucket::Close() {
+  if (std::exchange(is_closed_, true)) return;
   if (log_->listener == this) log_->listener = nullptr;
   OnLost(LogOffset(0), Fail(ErrorCode::kUnknownBucket, "the bucket was dropped: bucket={}", id_));
-  for (Watcher& watcher : watchers_) {
+  for (Watcher& watcher : std::exchange(watchers_, {})) {
     if (const auto wake = watcher.wake.lock()) (*wake)();
   }
 }
 
+Status Bucket::CheckOpen() const {
+  if (!is_closed_) return Ok();
+  return Fail(ErrorCode::kUnknownBucket, "the bucket was dropped: bucket={}", id_);
+}
+
+Status Bucket::CheckRows() const {
+  if (rows_ != nullptr) return Ok();
+  return Fail(ErrorCode::kNotPrimaryKeyTable, "table has no primary key: bucket={}", id_);
+}
+
 Result<std::vector<LogBatchHeader>> Bucket::CheckBatches(Bytes batches) const {
-  if (!table_->is_log_table) {
+  if (table_->rows != nullptr) {
     return Fail(ErrorCode::kInvalidTable,
                 "records cannot be appended to a primary-key table: bucket={}", id_);
   }
@@ -85,36 +100,37 @@ Task<Result<LogOffset>> Bucket::Append(Buffer batches, Acks acks, Timestamp now,
   // As Apache Fluss answers it: nothing was appended, and nothing is wrong.
   if (batches.empty()) co_return kNoOffset;
   WEIR_CO_ASSIGN(const std::vector<LogBatchHeader> headers, CheckBatches(batches.bytes()));
-  WEIR_CO_ASSIGN(const std::optional<LogOffset> known, JudgeAppend(log_->writers, headers));
-  auto waiter = std::make_shared<AppendWaiter>(loop_);
-  waiter->acks = acks;
-  LogOffset base;
+  WEIR_CO_ASSIGN(const std::optional<OffsetRange> known, JudgeAppend(log_->writers, headers));
   if (known) {
     // Appended before, perhaps not yet committed: the answer waits as the first one does.
-    base = *known;
-    int64_t records = 0;
-    for (const LogBatchHeader& header : headers) records += header.last_offset_delta + 1;
-    waiter->end = base + records;
-  } else {
-    WEIR_CO_ASSIGN(base, group_.Append(log_, std::move(batches), headers, now, table_->needs_sync));
-    waiter->end = log_->end;
+    WEIR_CO_TRY(co_await AwaitAcks(known->end, acks, timeout));
+    co_return known->base;
   }
-  const bool is_reached = acks == Acks::kNone ||
-                          (acks == Acks::kLeader && waiter->end <= log_->written_end) ||
-                          waiter->end <= high_watermark_;
-  if (is_reached) co_return base;
+  WEIR_CO_ASSIGN(const LogOffset base,
+                 group_.Append(log_, std::move(batches), headers, now, table_->needs_sync));
+  WEIR_CO_TRY(co_await AwaitAcks(log_->end, acks, timeout));
+  co_return base;
+}
+
+// Waits until all below `end` is as durable as `acks` asks.
+Task<Status> Bucket::AwaitAcks(LogOffset end, Acks acks, Duration timeout) {
+  const bool is_reached = acks == Acks::kNone || end <= high_watermark_ ||
+                          (acks == Acks::kLeader && end <= log_->written_end);
+  if (is_reached) co_return Ok();
   WEIR_CO_TRY(group_.health());
+  auto waiter = std::make_shared<AppendWaiter>(loop_);
+  waiter->acks = acks;
+  waiter->end = end;
   const auto place =
       std::upper_bound(waiters_.begin(), waiters_.end(), waiter->end,
                        [](LogOffset end, const auto& other) { return end < other->end; });
   waiters_.insert(place, waiter);
-  // From here on the bucket may go away.
   if (!co_await waiter->done.WaitFor(timeout)) {
     co_return Fail(ErrorCode::kTimedOut, "the append is not committed in time: timeout_ms={}",
                    std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count());
   }
   if (waiter->error) co_return *waiter->error;
-  co_return base;
+  co_return Ok();
 }
 
 void Bucket::OnWritten(LogOffset end) {
@@ -124,6 +140,7 @@ void Bucket::OnWritten(LogOffset end) {
 void Bucket::OnCommitted(LogOffset end) {
   if (end <= high_watermark_) return;
   high_watermark_ = end;
+  if (rows_ != nullptr) rows_->state->OnCommitted(end);
   for (Watcher& watcher : std::exchange(watchers_, {})) {
     if (const auto wake = watcher.wake.lock()) (*wake)();
   }
@@ -150,6 +167,7 @@ void Bucket::Settle(Acks acks_reached, LogOffset end) {
 }
 
 void Bucket::OnLost(LogOffset from, const Error& why) {
+  if (rows_ != nullptr) rows_->state->OnLost(std::max(from, high_watermark_));
   std::vector<std::shared_ptr<AppendWaiter>> lost;
   std::erase_if(waiters_, [&](const std::shared_ptr<AppendWaiter>& waiter) {
     if (waiter->end <= from) return false;
@@ -212,12 +230,17 @@ void Bucket::NotifyAbove(LogOffset seen, std::weak_ptr<std::function<void()>> wa
   watchers_.push_back({seen, std::move(wake)});
 }
 
-void Bucket::Maintain(Timestamp now, int64_t writer_idle_max_ms) {
+void Bucket::Maintain(Timestamp now, int64_t writer_idle_max_ms,
+                      std::optional<LogOffset> needed_from) {
   log_->writers.ForgetIdle(now, writer_idle_max_ms);
   RetentionLimits limits;
   if (table_->ttl_ms > 0) limits.oldest = Timestamp(now.value - table_->ttl_ms);
   limits.bytes_max = table_->bytes_max;
-  if (table_->ttl_ms > 0 || table_->bytes_max > 0) group_.Retain(*log_, limits, high_watermark_);
+  if (table_->ttl_ms == 0 && table_->bytes_max == 0) return;
+  LogOffset keep_from = std::min(high_watermark_, needed_from.value_or(high_watermark_));
+  // A restart makes the state of what is in the log behind what was flushed.
+  if (rows_ != nullptr) keep_from = std::min(keep_from, rows_->state->flushed_offset());
+  group_.Retain(*log_, limits, keep_from);
 }
 
 }  // namespace weir

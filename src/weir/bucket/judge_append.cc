@@ -10,9 +10,9 @@ bool Follows(BatchSequence next, BatchSequence last) {
   return next.value == last.value + 1;
 }
 
-Result<std::optional<LogOffset>> JudgeAppend(const WriterTable& writers,
-                                             const std::vector<LogBatchHeader>& batches) {
-  std::optional<LogOffset> known;
+Result<std::optional<OffsetRange>> JudgeAppend(const WriterTable& writers,
+                                               const std::vector<LogBatchHeader>& batches) {
+  std::optional<OffsetRange> known;
   // Where the writer of the batch before this one has come to within this append.
   std::optional<WriterId> writer;
   BatchSequence last = kNoBatchSequence;
@@ -28,8 +28,11 @@ Result<std::optional<LogOffset>> JudgeAppend(const WriterTable& writers,
           state->recent.begin(), state->recent.end(),
           [&](const AppendedBatch& appended) { return appended.sequence == batch.batch_sequence; });
       if (seen != state->recent.end()) {
-        if (i == 0) known = seen->base;
-        if (known) continue;
+        if (i == 0) known = OffsetRange{seen->base, seen->end};
+        if (known) {
+          known->end = seen->end;
+          continue;
+        }
       }
     }
     if (writer != batch.writer_id) {

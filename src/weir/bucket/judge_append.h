@@ -14,13 +14,21 @@ namespace weir {
 /// The batch after `last` of the same writer; sequences go round after the largest one.
 bool Follows(BatchSequence next, BatchSequence last);
 
-/// The offset at which the batches were appended before, or nothing if they are new and in order.
-/// Several batches of one append must all be new or all be known.
+/// Offsets of records that lie together: [base, end).
+struct OffsetRange {
+  LogOffset base;
+  LogOffset end;
+
+  bool operator==(const OffsetRange&) const = default;
+};
+
+/// Where the batches were appended before, or nothing if they are new and in order. Several batches
+/// of one append must all be new or all be known.
 ///
 /// Errors: kOutOfOrderSequence if a batch is neither the next one of its writer nor one of its
 /// recent ones, or is not its first while the writer is unknown. Source: Fluss protocol, writer ids
 /// and sequences.
-Result<std::optional<LogOffset>> JudgeAppend(const WriterTable& writers,
-                                             const std::vector<LogBatchHeader>& batches);
+Result<std::optional<OffsetRange>> JudgeAppend(const WriterTable& writers,
+                                               const std::vector<LogBatchHeader>& batches);
 
 }  // namespace weir

@@ -24,7 +24,7 @@ WriterTable WriterSeven() {
   return writers;
 }
 
-bool IsNew(const Result<std::optional<LogOffset>>& verdict) {
+bool IsNew(const Result<std::optional<OffsetRange>>& verdict) {
   return verdict.ok() && !verdict->has_value();
 }
 
@@ -32,10 +32,10 @@ TEST(JudgeAppend, TakesTheNextBatchOfAWriter) {
   EXPECT_TRUE(IsNew(JudgeAppend(WriterSeven(), {Batch(7, 5)})));
 }
 
-TEST(JudgeAppend, AnswersARepeatedBatchWithItsFirstOffset) {
+TEST(JudgeAppend, AnswersARepeatedBatchWithItsOffsets) {
   const auto verdict = JudgeAppend(WriterSeven(), {Batch(7, 3)});
   ASSERT_TRUE(verdict.ok());
-  EXPECT_EQ(*verdict, LogOffset(80));
+  EXPECT_EQ(*verdict, (OffsetRange{LogOffset(80), LogOffset(90)}));
 }
 
 TEST(JudgeAppend, RefusesAGapAndAnOldBatch) {
@@ -71,7 +71,7 @@ TEST(JudgeAppend, CountsOnWithinOneAppend) {
 TEST(JudgeAppend, RefusesAnAppendThatIsPartlyKnown) {
   const auto both_known = JudgeAppend(WriterSeven(), {Batch(7, 3), Batch(7, 4)});
   ASSERT_TRUE(both_known.ok());
-  EXPECT_EQ(*both_known, LogOffset(80));
+  EXPECT_EQ(*both_known, (OffsetRange{LogOffset(80), LogOffset(95)}));
   EXPECT_EQ(JudgeAppend(WriterSeven(), {Batch(7, 4), Batch(7, 5)}).error().code,
             ErrorCode::kOutOfOrderSequence);
   EXPECT_EQ(JudgeAppend(WriterSeven(), {Batch(7, 5), Batch(7, 4)}).error().code,

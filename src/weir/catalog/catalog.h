@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -112,10 +113,32 @@ class Catalog {
   CatalogChange PlanReserveWriters(int64_t count) const;
   WriterId next_writer_id() const { return next_writer_id_; }
 
+  /// Reserves the `count` numbers from NextNumber on. Errors: kUnknownBucket: no such table;
+  /// kInvalidTable: there are no more numbers.
+  Plan PlanReserveNumbers(TableId id, int64_t count) const;
+  /// The first number of the table's auto-increment column that is not reserved.
+  int64_t NextNumber(TableId id) const;
+
   /// Nothing to do: the producer has offsets already, and they stay. Errors: kInvalidProducer,
   /// kOverloaded.
   Plan PlanRegisterProducer(const ProducerOffsets& offsets, Timestamp now) const;
   std::optional<CatalogChange> PlanDropProducer(const std::string& producer_id) const;
+  // Leases of kv snapshots; see kv_leases.cc.
+
+  /// Makes or renews a lease: it ends after `duration`, and keeps `snapshots` besides what it has,
+  /// in place of what it has of the same buckets. Errors: kUnknownBucket (no such table),
+  /// kNotPrimaryKeyTable, kMalformedRequest, kOverloaded: too many leases.
+  Plan PlanAcquireLease(const std::string& lease_id, std::chrono::milliseconds duration,
+                        const std::vector<KvSnapshotName>& snapshots, Timestamp now) const;
+  /// Takes `buckets` out of a lease; one without buckets ends. Nothing to do for an unknown lease.
+  /// Errors: kUnknownBucket, kNotPrimaryKeyTable.
+  Plan PlanReleaseLease(const std::string& lease_id, const std::vector<TableBucket>& buckets) const;
+  std::optional<CatalogChange> PlanDropLease(const std::string& lease_id) const;
+  /// Forgets the leases whose time is over.
+  std::optional<CatalogChange> PlanForgetLeases(Timestamp now) const;
+  /// What is leased at `now`.
+  std::set<KvSnapshotName> LeasedSnapshots(Timestamp now) const;
+
   /// Forgets the offsets whose time is over.
   std::optional<CatalogChange> PlanForgetProducers(Timestamp now) const;
 
@@ -171,6 +194,8 @@ class Catalog {
   struct Table {
     TablePtr info;
     std::map<std::string, PartitionPtr> partitions;
+    /// Of the auto-increment column.
+    int64_t next_number = kFirstNumber;
   };
 
   const Table* FindEntry(const TablePath& path) const;
@@ -181,6 +206,9 @@ class Catalog {
   Plan PlanSetProperties(const TableInfo& table, const TableAlteration& alteration,
                          Timestamp now) const;
 
+  /// Errors: kUnknownBucket, kNotPrimaryKeyTable.
+  Status CheckLeased(TableId table) const;
+
   Status ApplyOne(const DatabasePut& change);
   Status ApplyOne(const DatabaseDropped& change);
   Status ApplyOne(const TableCreated& change);
@@ -188,8 +216,11 @@ class Catalog {
   Status ApplyOne(const TableDropped& change);
   Status ApplyOne(const PartitionsChanged& change);
   Status ApplyOne(const WritersReserved& change);
+  Status ApplyOne(const NumbersReserved& change);
   Status ApplyOne(const ProducerRegistered& change);
   Status ApplyOne(const ProducersDropped& change);
+  Status ApplyOne(const LeasePut& change);
+  Status ApplyOne(const LeasesDropped& change);
   void Forget(TableId id);
 
   // Ordered, so that a snapshot of the same state is always the same text.
@@ -197,6 +228,7 @@ class Catalog {
   std::map<TableId, Table> tables_;
   std::unordered_map<PartitionId, PartitionPtr> partitions_;
   std::map<std::string, RegisteredOffsets> producers_;
+  std::map<std::string, KvSnapshotLease> leases_;
   // Of tables and partitions that are gone too: ids are never used again.
   TableId next_table_id_;
   PartitionId next_partition_id_;

@@ -38,14 +38,17 @@ Json SchemaVersionsJson(const std::vector<SchemaVersion>& versions) {
   return json;
 }
 
+/// A number of a bucket: [table id, partition id or null, bucket, number].
+Json BucketNumberJson(const TableBucket& bucket, int64_t number) {
+  const std::optional<PartitionId> partition = bucket.partition_id;
+  return Json::array({bucket.table_id.value, partition ? Json(partition->value) : Json(nullptr),
+                      bucket.bucket_id, number});
+}
+
 Json OffsetsJson(const std::vector<BucketEnd>& offsets) {
   Json json = Json::array();
-  for (const BucketEnd& offset : offsets) {
-    const std::optional<PartitionId> partition = offset.bucket.partition_id;
-    json.push_back(Json::array({offset.bucket.table_id.value,
-                                partition ? Json(partition->value) : Json(nullptr),
-                                offset.bucket.bucket_id, offset.end.value}));
-  }
+  for (const BucketEnd& offset : offsets)
+    json.push_back(BucketNumberJson(offset.bucket, offset.end.value));
   return json;
 }
 
@@ -92,6 +95,11 @@ struct ToChangeJson {
   Json operator()(const WritersReserved& change) const {
     return {{"kind", "reserve_writers"}, {"end", change.end.value}};
   }
+  Json operator()(const NumbersReserved& change) const {
+    return {{"kind", "reserve_numbers"},
+            {"table_id", change.table_id.value},
+            {"end", change.end}};
+  }
   Json operator()(const ProducerRegistered& change) const {
     return {{"kind", "register_producer"},
             {"producer_id", change.offsets.producer_id},
@@ -100,6 +108,18 @@ struct ToChangeJson {
   }
   Json operator()(const ProducersDropped& change) const {
     return {{"kind", "drop_producers"}, {"producer_ids", change.producer_ids}};
+  }
+  Json operator()(const LeasePut& change) const {
+    Json snapshots = Json::array();
+    for (const KvSnapshotName& snapshot : change.lease.snapshots)
+      snapshots.push_back(BucketNumberJson(snapshot.bucket, snapshot.snapshot_id));
+    return {{"kind", "put_lease"},
+            {"lease_id", change.lease.lease_id},
+            {"snapshots", std::move(snapshots)},
+            {"expires", change.lease.expires.value}};
+  }
+  Json operator()(const LeasesDropped& change) const {
+    return {{"kind", "drop_leases"}, {"lease_ids", change.lease_ids}};
   }
 };
 
@@ -223,19 +243,41 @@ Result<CatalogChange> DecodeWritersReserved(const Json& json) {
   return CatalogChange(WritersReserved{end});
 }
 
-Result<BucketEnd> DecodeBucketEnd(const Json& entry) {
-  if (!entry.is_array() || entry.size() != 4) return Corrupt("an offset is not a list of four");
-  BucketEnd offset;
+Result<CatalogChange> DecodeNumbersReserved(const Json& json) {
+  NumbersReserved change;
+  WEIR_ASSIGN(change.table_id, IdMember<TableId>(json, "table_id"));
+  WEIR_ASSIGN(change.end, RequireInteger(json, "end", 0, INT64_MAX));
+  return CatalogChange(change);
+}
+
+struct BucketNumber {
+  TableBucket bucket;
+  int64_t number = 0;
+};
+
+Result<BucketNumber> DecodeBucketNumber(const Json& entry) {
+  if (!entry.is_array() || entry.size() != 4)
+    return Corrupt("a bucket and its number are not a list of four");
+  BucketNumber decoded;
   WEIR_ASSIGN(const int64_t table_id, NumberIn<int64_t>(entry[0], INT64_MIN, INT64_MAX));
-  offset.bucket.table_id = TableId(table_id);
+  decoded.bucket.table_id = TableId(table_id);
   if (!entry[1].is_null()) {
     WEIR_ASSIGN(const int64_t partition_id, NumberIn<int64_t>(entry[1], INT64_MIN, INT64_MAX));
-    offset.bucket.partition_id = PartitionId(partition_id);
+    decoded.bucket.partition_id = PartitionId(partition_id);
   }
-  WEIR_ASSIGN(offset.bucket.bucket_id, NumberIn<int32_t>(entry[2], INT32_MIN, INT32_MAX));
-  WEIR_ASSIGN(const int64_t end, NumberIn<int64_t>(entry[3], INT64_MIN, INT64_MAX));
-  offset.end = LogOffset(end);
-  return offset;
+  WEIR_ASSIGN(decoded.bucket.bucket_id, NumberIn<int32_t>(entry[2], INT32_MIN, INT32_MAX));
+  WEIR_ASSIGN(decoded.number, NumberIn<int64_t>(entry[3], INT64_MIN, INT64_MAX));
+  return decoded;
+}
+
+Result<std::vector<std::string>> StringsMember(const Json& json, const char* key) {
+  std::vector<std::string> strings;
+  WEIR_ASSIGN(const Json* const entries, RequireArray(json, key));
+  for (const Json& entry : *entries) {
+    if (!entry.is_string()) return Corrupt("an id is not a string");
+    strings.push_back(entry.get_ref<const std::string&>());
+  }
+  return strings;
 }
 
 Result<CatalogChange> DecodeProducerRegistered(const Json& json) {
@@ -245,19 +287,34 @@ Result<CatalogChange> DecodeProducerRegistered(const Json& json) {
   WEIR_ASSIGN(const Json* const entries, RequireArray(json, "offsets"));
   producer.offsets.reserve(entries->size());
   for (const Json& entry : *entries) {
-    WEIR_ASSIGN(const BucketEnd offset, DecodeBucketEnd(entry));
-    producer.offsets.push_back(offset);
+    WEIR_ASSIGN(const BucketNumber offset, DecodeBucketNumber(entry));
+    producer.offsets.push_back({offset.bucket, LogOffset(offset.number)});
   }
   return CatalogChange(ProducerRegistered{std::move(producer)});
 }
 
 Result<CatalogChange> DecodeProducersDropped(const Json& json) {
   ProducersDropped change;
-  WEIR_ASSIGN(const Json* const entries, RequireArray(json, "producer_ids"));
+  WEIR_ASSIGN(change.producer_ids, StringsMember(json, "producer_ids"));
+  return CatalogChange(std::move(change));
+}
+
+Result<CatalogChange> DecodeLeasePut(const Json& json) {
+  KvSnapshotLease lease;
+  WEIR_ASSIGN(lease.lease_id, RequireString(json, "lease_id"));
+  WEIR_ASSIGN(lease.expires, TimeMember(json, "expires"));
+  WEIR_ASSIGN(const Json* const entries, RequireArray(json, "snapshots"));
+  lease.snapshots.reserve(entries->size());
   for (const Json& entry : *entries) {
-    if (!entry.is_string()) return Corrupt("a producer id is not a string");
-    change.producer_ids.push_back(entry.get_ref<const std::string&>());
+    WEIR_ASSIGN(const BucketNumber snapshot, DecodeBucketNumber(entry));
+    lease.snapshots.push_back({snapshot.bucket, snapshot.number});
   }
+  return CatalogChange(LeasePut{std::move(lease)});
+}
+
+Result<CatalogChange> DecodeLeasesDropped(const Json& json) {
+  LeasesDropped change;
+  WEIR_ASSIGN(change.lease_ids, StringsMember(json, "lease_ids"));
   return CatalogChange(std::move(change));
 }
 
@@ -274,8 +331,11 @@ constexpr std::array kDecoders = {
     KindDecoder{"drop_table", &DecodeTableDropped},
     KindDecoder{"change_partitions", &DecodePartitionsChanged},
     KindDecoder{"reserve_writers", &DecodeWritersReserved},
+    KindDecoder{"reserve_numbers", &DecodeNumbersReserved},
     KindDecoder{"register_producer", &DecodeProducerRegistered},
     KindDecoder{"drop_producers", &DecodeProducersDropped},
+    KindDecoder{"put_lease", &DecodeLeasePut},
+    KindDecoder{"drop_leases", &DecodeLeasesDropped},
 };
 
 Result<CatalogChange> DecodeJson(std::string_view text) {

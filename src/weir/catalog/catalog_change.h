@@ -55,6 +55,12 @@ struct WritersReserved {
   WriterId end;
 };
 
+/// Numbers below `end` of a table's auto-increment column are given out, or lost.
+struct NumbersReserved {
+  TableId table_id;
+  int64_t end = 0;
+};
+
 struct ProducerRegistered {
   RegisteredOffsets offsets;
 };
@@ -63,9 +69,19 @@ struct ProducersDropped {
   std::vector<std::string> producer_ids;
 };
 
+/// A lease that is new, or is from now on like this.
+struct LeasePut {
+  KvSnapshotLease lease;
+};
+
+struct LeasesDropped {
+  std::vector<std::string> lease_ids;
+};
+
 using CatalogChange =
     std::variant<DatabasePut, DatabaseDropped, TableCreated, TableAltered, TableDropped,
-                 PartitionsChanged, WritersReserved, ProducerRegistered, ProducersDropped>;
+                 PartitionsChanged, WritersReserved, NumbersReserved, ProducerRegistered,
+                 ProducersDropped, LeasePut, LeasesDropped>;
 
 /// The longest encoding of a change; Catalog plans none that is longer.
 inline constexpr size_t kCatalogChangeBytesMax = 64 << 20;

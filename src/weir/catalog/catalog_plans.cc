@@ -369,7 +369,7 @@ std::vector<TableId> Catalog::AutoPartitionedTables() const {
 Catalog::Plan Catalog::PlanAutoPartition(TableId id, Timestamp now) const {
   const auto found = tables_.find(id);
   if (found == tables_.end()) return Nothing();
-  const auto& [info, partitions] = found->second;
+  const auto& [info, partitions, next_number] = found->second;
   if (!info->options.auto_partition || !info->options.auto_partition->enabled) return Nothing();
   const AutoPartition& settings = *info->options.auto_partition;
 
@@ -403,6 +403,24 @@ Catalog::Plan Catalog::PlanAutoPartition(TableId id, Timestamp now) const {
 CatalogChange Catalog::PlanReserveWriters(int64_t count) const {
   WEIR_CHECK(count > 0 && count < INT64_MAX - next_writer_id_.value);
   return WritersReserved{WriterId(next_writer_id_.value + count)};
+}
+
+Catalog::Plan Catalog::PlanReserveNumbers(TableId id, int64_t count) const {
+  WEIR_CHECK(count > 0);
+  const auto found = tables_.find(id);
+  if (found == tables_.end())
+    return Fail(ErrorCode::kUnknownBucket, "there is no such table: table_id={}", id);
+  const int64_t next = found->second.next_number;
+  if (count > INT64_MAX - next) {
+    return Fail(ErrorCode::kInvalidTable, "the auto-increment column has used up its numbers: table={}",
+                found->second.info->path);
+  }
+  return Do(NumbersReserved{id, next + count});
+}
+
+int64_t Catalog::NextNumber(TableId id) const {
+  const auto found = tables_.find(id);
+  return found == tables_.end() ? kFirstNumber : found->second.next_number;
 }
 
 Catalog::Plan Catalog::PlanRegisterProducer(const ProducerOffsets& offsets, Timestamp now) const {

@@ -98,7 +98,7 @@ Status Catalog::ApplyOne(const TableCreated& change) {
                                                   .created = change.created,
                                                   .modified = change.modified}));
   database->second.tables.emplace(change.path.table, change.id);
-  tables_.emplace(change.id, Table{.info = std::move(table), .partitions = {}});
+  tables_.emplace(change.id, Table{.info = std::move(table), .partitions = {}, .next_number = kFirstNumber});
   next_table_id_ = Following(next_table_id_, change.id);
   return Ok();
 }
@@ -185,6 +185,15 @@ Status Catalog::ApplyOne(const WritersReserved& change) {
   return Ok();
 }
 
+Status Catalog::ApplyOne(const NumbersReserved& change) {
+  const auto found = tables_.find(change.table_id);
+  if (found == tables_.end()) return DoesNotFit("no table {}", change.table_id);
+  if (change.end < found->second.next_number)
+    return DoesNotFit("numbers are given out already: end={}", change.end);
+  found->second.next_number = change.end;
+  return Ok();
+}
+
 Status Catalog::ApplyOne(const ProducerRegistered& change) {
   producers_[change.offsets.producer_id] = change.offsets;
   return Ok();
@@ -192,6 +201,16 @@ Status Catalog::ApplyOne(const ProducerRegistered& change) {
 
 Status Catalog::ApplyOne(const ProducersDropped& change) {
   for (const std::string& id : change.producer_ids) producers_.erase(id);
+  return Ok();
+}
+
+Status Catalog::ApplyOne(const LeasePut& change) {
+  leases_[change.lease.lease_id] = change.lease;
+  return Ok();
+}
+
+Status Catalog::ApplyOne(const LeasesDropped& change) {
+  for (const std::string& id : change.lease_ids) leases_.erase(id);
   return Ok();
 }
 
@@ -214,12 +233,14 @@ std::string Catalog::EncodeSnapshot() const {
                      .schema_versions = info.schema_versions,
                      .created = info.created,
                      .modified = info.modified});
+    if (table.next_number > kFirstNumber) add(NumbersReserved{id, table.next_number});
     if (table.partitions.empty()) continue;
     PartitionsChanged partitions{.table_id = id, .created = {}, .dropped = {}};
     for (const auto& [name, partition] : table.partitions) partitions.created.push_back(*partition);
     add(partitions);
   }
   for (const auto& [id, producer] : producers_) add(ProducerRegistered{producer});
+  for (const auto& [id, lease] : leases_) add(LeasePut{lease});
 
   const Json head = {{"kind", kSnapshotKind},
                      {"version", kSnapshotVersion},

@@ -200,6 +200,8 @@ TEST(CatalogChange, ThatCannotBeReadIsCorrupt) {
           R"({"version":1,"kind":"change_partitions","table_id":1,"created":[],"dropped":["x"]})",
           R"({"version":1,"kind":"change_partitions","table_id":1,"created":[]})",
           R"({"version":1,"kind":"reserve_writers","end":"x"})",
+          R"({"version":1,"kind":"reserve_numbers","table_id":1})",
+          R"({"version":1,"kind":"reserve_numbers","table_id":1,"end":-1})",
           R"({"version":1,"kind":"register_producer","producer_id":"p","expires":0,"offsets":[[1,null,0]]})",
           R"({"version":1,"kind":"register_producer","producer_id":"p","expires":0,"offsets":[[1,null,4294967296,0]]})",
           R"({"version":1,"kind":"drop_producers","producer_ids":[7]})",

@@ -46,6 +46,9 @@ struct SchemaVersion {
 
 inline constexpr SchemaId kFirstSchemaId{1};
 
+/// Where auto-increment columns begin.
+inline constexpr int64_t kFirstNumber = 1;
+
 struct TableInfo {
   TableId id;
   TablePath path;
@@ -86,6 +89,21 @@ using PartitionPtr = std::shared_ptr<const PartitionInfo>;
 struct BucketEnd {
   TableBucket bucket;
   LogOffset end;
+};
+
+/// A kv snapshot of a bucket.
+struct KvSnapshotName {
+  TableBucket bucket;
+  int64_t snapshot_id = 0;
+
+  auto operator<=>(const KvSnapshotName&) const = default;
+};
+
+/// Kv snapshots that a reader needs: they are kept until the lease ends. One a bucket.
+struct KvSnapshotLease {
+  std::string lease_id;
+  std::vector<KvSnapshotName> snapshots;
+  Timestamp expires;
 };
 
 /// A request to keep offsets for the sink `producer_id`.

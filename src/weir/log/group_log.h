@@ -72,6 +72,9 @@ class GroupLog {
                            const std::vector<LogBatchHeader>& headers, Timestamp now,
                            bool needs_sync);
 
+  /// Waits until everything that was appended and written before is on the disk. Errors: kIo.
+  Task<Status> Sync() { return journal_->Sync(); }
+
   /// Whether appends are taken; the error says why not.
   Status health() const { return journal_->health(); }
 

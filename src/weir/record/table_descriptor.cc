@@ -92,6 +92,14 @@ Result<int32_t> BucketCountFromJson(const Json& json) {
 
 }  // namespace
 
+std::vector<int32_t> TableDescriptor::PhysicalPrimaryKey() const {
+  std::vector<int32_t> key;
+  for (const int32_t column : schema->primary_key) {
+    if (std::ranges::find(partition_key, column) == partition_key.end()) key.push_back(column);
+  }
+  return key;
+}
+
 std::vector<std::string> TableDescriptor::PartitionKeyNames() const {
   std::vector<std::string> names;
   names.reserve(partition_key.size());

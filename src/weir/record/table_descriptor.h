@@ -44,6 +44,9 @@ struct TableDescriptor {
   const Column& column(int32_t position) const {
     return schema->columns[static_cast<size_t>(position)];
   }
+  /// Columns of the primary key that are not of the partition key, in the order of the primary key:
+  /// those that tell rows of one partition apart.
+  std::vector<int32_t> PhysicalPrimaryKey() const;
   /// Names of the columns of the partition key.
   std::vector<std::string> PartitionKeyNames() const;
 };

@@ -18,6 +18,8 @@
 #include "weir/bucket/bucket.h"
 #include "weir/catalog/catalog.h"
 #include "weir/runtime/event_loop.h"
+#include "weir/server/kv_snapshots.h"
+#include "weir/server/scan_sessions.h"
 
 namespace weir {
 
@@ -27,16 +29,29 @@ class FileSystem;
 class Random;
 
 /// Settings of a node; app fills it from flags and file.
+struct MaintenanceLimits {
+  /// A writer that is silent for so long is forgotten, with its batch sequence.
+  Duration writer_idle_max = std::chrono::hours(7 * 24);
+  /// A scan that nobody asks for more of is closed.
+  Duration scan_idle_max = std::chrono::minutes(10);
+};
+
 struct NodeConfig {
   std::string data_dir;
   /// What acks=all waits for where a table does not say (table.durability).
   bool sync_by_default = true;
   /// Journal files are sealed at this size.
   uint64_t journal_file_bytes = 64ull << 20;
+  /// Where kv snapshots go; empty: `remote` in data_dir.
+  std::string remote_dir;
+  Duration kv_snapshot_interval = std::chrono::minutes(10);
+  /// Of each bucket, besides those that are leased.
+  size_t kv_snapshots_kept = 2;
+  /// What rows of primary-key tables take in memory.
+  size_t kv_memory_max = size_t{1} << 30;
   /// How often retention and auto-partitions are looked at.
   Duration maintenance_interval = std::chrono::seconds(30);
-  /// A writer that is silent for so long is forgotten, with its batch sequence.
-  Duration writer_idle_max = std::chrono::hours(7 * 24);
+  MaintenanceLimits maintenance;
 };
 
 /// The outside world, which outlives the node.
@@ -205,8 +220,45 @@ class Node {
   /// The batches with the last `limit` records below the high watermark.
   virtual Task<Result<LogPieces>> LimitScan(TableBucket bucket, int64_t limit) = 0;
 
-  /// Records between the log's start and the high watermark.
-  virtual Task<Result<int64_t>> CountRecords(TableBucket bucket) = 0;
+  /// Rows of a primary-key table; of a log table the records between the log's start and the high
+  /// watermark. Errors: kUnknownBucket; kInvalidTable: the table does not count its rows.
+  virtual Task<Result<int64_t>> Count(TableBucket bucket) = 0;
+
+  // --- Rows of primary-key tables
+  // -----------------------------------------------------------------------------------------------
+  /// Writes the rows of an encoded kv batch; puts of one caller take effect in the order of the
+  /// calls. Returns the log's end behind the changes once `acks` is reached. Errors: see
+  /// Bucket::Put.
+  virtual Task<Result<LogOffset>> Put(TableBucket bucket, Buffer batch, PutMode mode, Acks acks,
+                                      Duration timeout) = 0;
+
+  /// Stored values of encoded keys, which stay until this returns. Errors: kUnknownBucket, and those
+  /// of Bucket::Lookup and its like.
+  virtual Task<Result<RowValues>> Lookup(TableBucket bucket, std::vector<Bytes> keys) = 0;
+  virtual Task<Result<RowValues>> LookupOrInsert(TableBucket bucket, std::vector<Bytes> keys,
+                                                 Acks acks, Duration timeout) = 0;
+  virtual Task<Result<std::vector<RowValues>>> LookupPrefixes(TableBucket bucket,
+                                                              std::vector<Bytes> prefixes) = 0;
+  virtual Task<Result<Buffer>> FirstRows(TableBucket bucket, int64_t limit) = 0;
+
+  /// Scans all rows of a bucket as they are at its high watermark, page by page. `rows_max` bounds
+  /// all pages together. Errors: kUnknownBucket, and those of ScanSessions.
+  virtual Task<Result<ScanPage>> OpenScan(TableBucket bucket, int64_t rows_max,
+                                          size_t bytes_max) = 0;
+  virtual Task<Result<ScanPage>> ContinueScan(std::string scanner_id, int32_t call,
+                                              size_t bytes_max) = 0;
+  virtual Task<void> CloseScan(std::string scanner_id) = 0;
+
+  /// The kv snapshots of a bucket, oldest first. Errors: kUnknownBucket.
+  virtual Task<Result<std::vector<KvSnapshot>>> KvSnapshotsOf(TableBucket bucket) = 0;
+
+  /// Keeps snapshots until the lease ends. Returns those that there are not, or not any more.
+  /// Errors: see Catalog::PlanAcquireLease.
+  virtual Task<Result<std::vector<KvSnapshotName>>> AcquireLease(
+      std::string lease_id, std::chrono::milliseconds duration,
+      std::vector<KvSnapshotName> snapshots) = 0;
+  virtual Task<Status> ReleaseLease(std::string lease_id, std::vector<TableBucket> buckets) = 0;
+  virtual Task<Status> DropLease(std::string lease_id) = 0;
 
   virtual EventLoop& catalog_loop() = 0;
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -105,6 +106,25 @@ class FakeNode final : public Node {
   std::function<Result<LogPieces>(TableBucket, int64_t)> limit_scan;
   std::function<Result<int64_t>(TableBucket)> count;
 
+  /// Puts, and lookups that insert, and what rows there are. Empty: no bucket is known.
+  struct PutSeen {
+    TableBucket bucket;
+    std::string batch;
+    PutMode mode;
+    Acks acks;
+    Duration timeout;
+  };
+  std::vector<PutSeen> puts;
+  std::function<Result<LogOffset>(TableBucket)> put;
+  std::function<RowValues(const std::vector<Bytes>& keys)> lookup;
+  std::function<Buffer(int64_t limit)> first_rows;
+  std::function<Result<ScanPage>(int64_t rows_max, size_t bytes_max)> open_scan;
+  std::function<Result<ScanPage>(std::string id, int32_t call, size_t bytes_max)> continue_scan;
+  std::vector<std::string> closed_scans;
+  std::function<std::vector<KvSnapshot>(TableBucket)> kv_snapshots;
+  std::vector<KvSnapshotName> unavailable_snapshots;
+  std::set<KvSnapshotName> leased() const { return catalog_.LeasedSnapshots(now()); }
+
   Task<void> Stop() override { co_return; }
 
   Task<Status> CreateDatabase(std::string name, std::string json, bool ignore) override {
@@ -186,9 +206,66 @@ class FakeNode final : public Node {
     if (!limit_scan) co_return Unknown(bucket);
     co_return limit_scan(bucket, limit);
   }
-  Task<Result<int64_t>> CountRecords(TableBucket bucket) override {
+  Task<Result<int64_t>> Count(TableBucket bucket) override {
     if (!count) co_return Unknown(bucket);
     co_return count(bucket);
+  }
+
+  Task<Result<LogOffset>> Put(TableBucket bucket, Buffer batch, PutMode mode, Acks acks,
+                              Duration timeout) override {
+    puts.push_back({bucket, std::string(AsText(batch.bytes())), std::move(mode), acks, timeout});
+    if (!put) co_return Unknown(bucket);
+    co_return put(bucket);
+  }
+  Task<Result<RowValues>> Lookup(TableBucket bucket, std::vector<Bytes> keys) override {
+    if (!lookup) co_return Unknown(bucket);
+    co_return lookup(keys);
+  }
+  Task<Result<RowValues>> LookupOrInsert(TableBucket bucket, std::vector<Bytes> keys, Acks acks,
+                                         Duration timeout) override {
+    puts.push_back({bucket, {}, {}, acks, timeout});
+    if (!lookup) co_return Unknown(bucket);
+    co_return lookup(keys);
+  }
+  Task<Result<std::vector<RowValues>>> LookupPrefixes(TableBucket bucket,
+                                                      std::vector<Bytes> prefixes) override {
+    if (!lookup) co_return Unknown(bucket);
+    std::vector<RowValues> lists;
+    for (const Bytes prefix : prefixes) lists.push_back(lookup({prefix}));
+    co_return lists;
+  }
+  Task<Result<Buffer>> FirstRows(TableBucket bucket, int64_t limit) override {
+    if (!first_rows) co_return Unknown(bucket);
+    co_return first_rows(limit);
+  }
+  Task<Result<ScanPage>> OpenScan(TableBucket bucket, int64_t rows_max, size_t bytes_max) override {
+    if (!open_scan) co_return Unknown(bucket);
+    co_return open_scan(rows_max, bytes_max);
+  }
+  Task<Result<ScanPage>> ContinueScan(std::string scanner_id, int32_t call,
+                                      size_t bytes_max) override {
+    if (!continue_scan) co_return Fail(ErrorCode::kUnknownScanner, "no such scan");
+    co_return continue_scan(scanner_id, call, bytes_max);
+  }
+  Task<Result<std::vector<KvSnapshot>>> KvSnapshotsOf(TableBucket bucket) override {
+    if (!kv_snapshots) co_return Unknown(bucket);
+    co_return kv_snapshots(bucket);
+  }
+  Task<Result<std::vector<KvSnapshotName>>> AcquireLease(
+      std::string lease_id, std::chrono::milliseconds duration,
+      std::vector<KvSnapshotName> snapshots) override {
+    WEIR_CO_TRY(Apply(catalog_.PlanAcquireLease(lease_id, duration, snapshots, now())));
+    co_return unavailable_snapshots;
+  }
+  Task<Status> ReleaseLease(std::string lease_id, std::vector<TableBucket> buckets) override {
+    co_return Apply(catalog_.PlanReleaseLease(lease_id, buckets));
+  }
+  Task<Status> DropLease(std::string lease_id) override {
+    co_return Apply(catalog_.PlanDropLease(lease_id));
+  }
+  Task<void> CloseScan(std::string scanner_id) override {
+    closed_scans.push_back(std::move(scanner_id));
+    co_return;
   }
 
   EventLoop& catalog_loop() override { return loop_; }

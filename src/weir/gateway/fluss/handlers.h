@@ -66,8 +66,8 @@ Answer<wire::InitWriterResponse> InitWriter(const RequestContext&, wire::InitWri
 
 // kv_handlers.cc
 Task<Frame> PutKv(const RequestContext&, Buffer body);
-Answer<wire::LookupResponse> Lookup(const RequestContext&, wire::LookupRequest);
-Answer<wire::PrefixLookupResponse> PrefixLookup(const RequestContext&, wire::PrefixLookupRequest);
+Task<Frame> Lookup(const RequestContext&, Buffer body);
+Task<Frame> PrefixLookup(const RequestContext&, Buffer body);
 Answer<wire::ScanKvResponse> ScanKv(const RequestContext&, wire::ScanKvRequest);
 Answer<wire::GetLatestKvSnapshotsResponse> GetLatestKvSnapshots(const RequestContext&,
                                                                 wire::GetLatestKvSnapshotsRequest);

@@ -11,9 +11,6 @@
 namespace weir::fluss {
 namespace {
 
-// A write waits no longer for its acknowledgement, whatever the client says.
-constexpr Duration kWriteTimeoutMax = std::chrono::minutes(5);
-
 // What a fetch waits at least for something to read if it says how much it wants, but not how long
 // it waits.
 constexpr int32_t kFetchWaitDefaultMs = 100;
@@ -24,15 +21,6 @@ constexpr size_t kFetchBytesWhenCrowded = 64 << 10;
 
 // How many buckets of one request are asked at the same time.
 constexpr size_t kBucketsAtOnce = 256;
-
-std::optional<Acks> ToAcks(int32_t acks) {
-  switch (acks) {
-    case 0: return Acks::kNone;
-    case 1: return Acks::kLeader;
-    case -1: return Acks::kAll;
-    default: return std::nullopt;
-  }
-}
 
 size_t NotNegative(int32_t number) {
   return number < 0 ? 0 : static_cast<size_t>(number);
@@ -59,7 +47,7 @@ Task<Frame> ProduceLog(const RequestContext& context, Buffer body) {
     co_return ErrorFrame(
         context, Fail(ErrorCode::kInvalidAcks, "acks must be 0, 1 or -1: acks={}", decoded->acks));
   }
-  const Duration timeout = Milliseconds(decoded->timeout_ms, kWriteTimeoutMax);
+  const Duration timeout = WriteTimeout(decoded->timeout_ms);
   // All are put in order here, before anything suspends.
   std::vector<Task<Result<LogOffset>>> appends;
   appends.reserve(decoded->buckets.size());
@@ -112,16 +100,28 @@ Task<Frame> LimitScan(const RequestContext& context, Buffer body) {
       co_await FindTable(context.node(), bucket.table_id, bucket.partition_id);
   if (!table.ok())
     co_return ErrorFrame(context, Fail(ErrorCode::kUnknownBucket, "{}", table.error().message));
-  if ((*table)->is_primary_key_table()) co_return ErrorFrame(context, PrimaryKeyDataNotServed());
-  Result<LogPieces> records =
-      co_await context.node().LimitScan(bucket, std::max(request.limit(), 0));
+  const bool is_log_table = !(*table)->is_primary_key_table();
+  const int64_t limit = std::max(request.limit(), 0);
+  Result<LogPieces> records = LogPieces();
+  if (is_log_table) {
+    records = co_await context.node().LimitScan(bucket, limit);
+  } else {
+    Result<Buffer> rows = co_await context.node().FirstRows(bucket, limit);
+    if (rows.ok()) {
+      const size_t bytes = rows->size();
+      records->pieces.push_back(*std::move(rows));
+      records->bytes = bytes;
+    } else {
+      records = std::move(rows).error();
+    }
+  }
   if (!records.ok()) co_return ErrorFrame(context, records.error());
 
   const size_t head_bytes = Int64FieldBytes(1) + BytesFieldBytes(records->bytes) - records->bytes;
   Buffer head = Buffer::Allocate(kResponseHeadBytes + head_bytes);
   EncodeResponseHead(head.mutable_bytes(), context.head.request_id, head_bytes + records->bytes);
   FieldWriter fields(head.mutable_bytes().subspan(kResponseHeadBytes));
-  fields.Int64(3, 1);  // is_log_table
+  fields.Int64(3, is_log_table ? 1 : 0);
   fields.BytesHead(4, records->bytes);
   Frame frame;
   frame.Add(std::move(head));
@@ -176,14 +176,13 @@ Answer<wire::GetTableStatsResponse> GetTableStats(const RequestContext& context,
                                                   wire::GetTableStatsRequest request) {
   WEIR_CO_TRY(CheckBucketCount(request.buckets_req_size()));
   const TableId table_id(request.table_id());
-  const Result<TablePtr> table = co_await FindTable(context.node(), table_id);
   wire::GetTableStatsResponse response;
   for (int begin = 0; begin < request.buckets_req_size(); begin += kBucketsAtOnce) {
     const int end = std::min<int>(begin + kBucketsAtOnce, request.buckets_req_size());
     std::vector<Task<Result<int64_t>>> asked;
     for (int i = begin; i < end; ++i) {
       const wire::PbTableStatsReqForBucket& bucket = request.buckets_req(i);
-      asked.push_back(context.node().CountRecords(
+      asked.push_back(context.node().Count(
           TableBucket{table_id, PartitionOf(bucket), bucket.bucket_id()}));
     }
     const std::vector<Result<int64_t>> counts = co_await WhenAll(std::move(asked));
@@ -193,12 +192,10 @@ Answer<wire::GetTableStatsResponse> GetTableStats(const RequestContext& context,
       wire::PbTableStatsRespForBucket& bucket = *response.add_buckets_resp();
       if (asked_bucket.has_partition_id()) bucket.set_partition_id(asked_bucket.partition_id());
       bucket.set_bucket_id(asked_bucket.bucket_id());
-      if (!count.ok()) {
-        SetError(bucket, count.error());
-      } else if (table.ok() && (*table)->is_primary_key_table()) {
-        SetError(bucket, PrimaryKeyDataNotServed());  // its records are changes, not rows
-      } else {
+      if (count.ok()) {
         bucket.set_row_count(*count);
+      } else {
+        SetError(bucket, count.error());
       }
     }
   }

@@ -1,6 +1,28 @@
 #include "weir/gateway/fluss/lookups.h"
 
+#include <algorithm>
+
 namespace weir::fluss {
+namespace {
+
+// A write waits no longer for its acknowledgement, whatever the client says.
+constexpr Duration kWriteTimeoutMax = std::chrono::minutes(5);
+
+}  // namespace
+
+std::optional<Acks> ToAcks(int32_t acks) {
+  switch (acks) {
+    case 0: return Acks::kNone;
+    case 1: return Acks::kLeader;
+    case -1: return Acks::kAll;
+    default: return std::nullopt;
+  }
+}
+
+Duration WriteTimeout(int32_t timeout_ms) {
+  return std::clamp<Duration>(std::chrono::milliseconds(timeout_ms), Duration::zero(),
+                              kWriteTimeoutMax);
+}
 
 std::vector<PropertyChange> ToPropertyChanges(
     const google::protobuf::RepeatedPtrField<wire::PbAlterConfig>& changes) {
@@ -34,38 +56,6 @@ Task<Result<TablePtr>> FindTable(Node& node, TableId id, std::optional<Partition
     return table;
   };
   co_return co_await node.ReadCatalog(read);
-}
-
-Error WhyNoRows(const TableInfo* table, const PartitionInfo* partition, const TableBucket& bucket) {
-  const bool is_there =
-      table != nullptr && table->is_partitioned() == bucket.partition_id.has_value() &&
-      (!bucket.partition_id || (partition != nullptr && partition->table_id == table->id)) &&
-      bucket.bucket_id >= 0 && bucket.bucket_id < table->bucket_count();
-  if (!is_there) return Fail(ErrorCode::kUnknownBucket, "bucket is not known: bucket={}", bucket);
-  if (!table->is_primary_key_table()) {
-    return Fail(ErrorCode::kNotPrimaryKeyTable, "table has no primary key: table={}", table->path);
-  }
-  return PrimaryKeyDataNotServed();
-}
-
-Task<std::vector<Error>> WhyNoRows(Node& node, std::vector<TableBucket> buckets) {
-  auto read = [&buckets](const Catalog& catalog) {
-    std::vector<Error> reasons;
-    reasons.reserve(buckets.size());
-    for (const TableBucket& bucket : buckets) {
-      const TablePtr table = catalog.FindTable(bucket.table_id);
-      const PartitionPtr partition =
-          bucket.partition_id ? catalog.FindPartition(*bucket.partition_id) : nullptr;
-      reasons.push_back(WhyNoRows(table.get(), partition.get(), bucket));
-    }
-    return reasons;
-  };
-  co_return co_await node.ReadCatalog(read);
-}
-
-Error PrimaryKeyDataNotServed() {
-  return Fail(ErrorCode::kUnsupported,
-              "this version does not serve the data of primary-key tables");
 }
 
 Status CheckBucketCount(int count) {

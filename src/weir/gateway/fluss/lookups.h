@@ -39,15 +39,11 @@ Task<Result<TablePtr>> FindTable(Node& node, TablePath path);
 Task<Result<TablePtr>> FindTable(Node& node, TableId id,
                                  std::optional<PartitionId> partition_id = std::nullopt);
 
-/// Why `bucket` of a table found (or not) has no rows to give: there is no such bucket, the table
-/// has no primary key, or this version does not serve the data of tables that have one. Errors: all
-/// of it. `partition` is that of the bucket, or null.
-Error WhyNoRows(const TableInfo* table, const PartitionInfo* partition, const TableBucket& bucket);
+/// Nothing if there is no such level.
+std::optional<Acks> ToAcks(int32_t acks);
 
-/// The answer of WhyNoRows for each bucket of a request.
-Task<std::vector<Error>> WhyNoRows(Node& node, std::vector<TableBucket> buckets);
-
-Error PrimaryKeyDataNotServed();
+/// How long a write waits for its acknowledgement at most.
+Duration WriteTimeout(int32_t timeout_ms);
 
 /// Errors: kMalformedRequest if a request names more than kRequestBucketsMax.
 Status CheckBucketCount(int count);

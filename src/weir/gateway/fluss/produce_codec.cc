@@ -38,8 +38,11 @@ Result<BucketWrite> DecodeBucketWrite(const Buffer& body, Bytes message) {
   return bucket;
 }
 
-Result<WriteRequest> DecodeWriteRequest(const Buffer& body, uint32_t buckets_number) {
-  WriteRequest request;
+/// `other` takes the fields that the two kinds of writes do not share, and says whether they are
+/// sound.
+template <typename Other>
+Status DecodeWriteRequest(const Buffer& body, uint32_t buckets_number, WriteRequest& request,
+                          Other other) {
   bool has_acks = false;
   bool has_table = false;
   bool has_timeout = false;
@@ -60,7 +63,10 @@ Result<WriteRequest> DecodeWriteRequest(const Buffer& body, uint32_t buckets_num
         continue;
       default: break;
     }
-    if (fields.number() != buckets_number) continue;
+    if (fields.number() != buckets_number) {
+      WEIR_TRY(other(fields));
+      continue;
+    }
     const Bytes message = fields.Content();
     if (!fields.ok()) break;
     if (request.buckets.size() == kRequestBucketsMax) {
@@ -73,7 +79,7 @@ Result<WriteRequest> DecodeWriteRequest(const Buffer& body, uint32_t buckets_num
   if (!fields.ok() || !has_acks || !has_table || !has_timeout) {
     return Fail(ErrorCode::kMalformedRequest, "write request cannot be decoded");
   }
-  return request;
+  return Ok();
 }
 
 struct BucketAnswer {
@@ -85,10 +91,27 @@ struct BucketAnswer {
 }  // namespace
 
 Result<WriteRequest> DecodeProduceLogRequest(const Buffer& body) {
-  return DecodeWriteRequest(body, 4);
+  WriteRequest request;
+  WEIR_TRY(DecodeWriteRequest(body, 4, request, [](FieldReader&) { return Ok(); }));
+  return request;
 }
-Result<WriteRequest> DecodePutKvRequest(const Buffer& body) {
-  return DecodeWriteRequest(body, 5);
+
+Result<PutKvRequest> DecodePutKvRequest(const Buffer& body) {
+  PutKvRequest request;
+  const auto other = [&](FieldReader& fields) -> Status {
+    switch (fields.number()) {
+      case 4: fields.Int32s(request.target_columns); break;
+      case 6: request.agg_mode = fields.Int32(); break;
+      default: break;
+    }
+    if (request.target_columns.size() > kTargetColumnsMax) {
+      return Fail(ErrorCode::kMalformedRequest, "too many target columns in one request: max={}",
+                  kTargetColumnsMax);
+    }
+    return Ok();
+  };
+  WEIR_TRY(DecodeWriteRequest(body, 5, request, other));
+  return request;
 }
 
 Buffer EncodeWriteResponse(int32_t request_id, const std::vector<BucketWrite>& buckets,

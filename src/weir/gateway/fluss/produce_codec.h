@@ -31,8 +31,19 @@ inline constexpr size_t kRequestBucketsMax = 65'536;
 
 /// Errors: kMalformedRequest.
 Result<WriteRequest> DecodeProduceLogRequest(const Buffer& body);
-/// The same of PUT_KV, without its target columns and merge mode.
-Result<WriteRequest> DecodePutKvRequest(const Buffer& body);
+
+struct PutKvRequest : WriteRequest {
+  /// Positions of the columns that are written; empty: all.
+  std::vector<int32_t> target_columns;
+  /// 0: as the merge engine says, 1: rows replace what there is.
+  int32_t agg_mode = 0;
+};
+
+/// No request names more columns than this.
+inline constexpr size_t kTargetColumnsMax = 32'768;
+
+/// Errors: kMalformedRequest.
+Result<PutKvRequest> DecodePutKvRequest(const Buffer& body);
 
 /// A whole response frame. `results` has one offset or error for each of `buckets`: of the first
 /// record for PRODUCE_LOG, of the changelog's end for PUT_KV.

@@ -1,0 +1,265 @@
+#include "weir/bucket/row_writes.h"
+
+#include <algorithm>
+#include <string>
+
+namespace weir {
+namespace {
+
+/// Rows kept for the merge of one record.
+void Resize(std::vector<FieldValue>& fields, size_t columns) {
+  if (fields.size() != columns) fields.assign(columns, FieldValue{});
+}
+
+/// Whether puts need not know what there was, so that their changes are told as updates.
+bool ReplacesBlindly(const RowTable& table, const RowMerger& merger) {
+  return table.image == ChangelogImage::kWal && !merger.needs_old_row() &&
+         !table.merge->auto_increment;
+}
+
+}  // namespace
+
+/// Memory that is kept from one write to the next, and the merger of the last one, since most
+/// writes are alike.
+struct RowWrites::Scratch {
+  std::vector<FieldValue> old;
+  std::vector<FieldValue> input;
+  std::vector<FieldValue> merged;
+  std::vector<FieldValue> key;
+  std::string bytes;
+  const RowTable* changelog_table = nullptr;
+  std::unique_ptr<ChangelogWriter> changelog;
+  std::shared_ptr<const MergeRules> rules;
+  PutMode mode;
+  std::unique_ptr<RowMerger> merger;
+};
+
+RowWrites::RowWrites(TableId table, KvState& state, NumberSource& numbers)
+    : table_(table), state_(state), numbers_(numbers), scratch_(std::make_unique<Scratch>()) {}
+
+RowWrites::~RowWrites() = default;
+
+Result<RowMerger*> RowWrites::MergerFor(const RowTable& table, const PutMode& mode) {
+  Scratch& scratch = *scratch_;
+  const bool is_same = scratch.merger != nullptr && scratch.rules == table.merge &&
+                       scratch.mode.target_columns == mode.target_columns &&
+                       scratch.mode.is_overwrite == mode.is_overwrite;
+  if (!is_same) {
+    WEIR_ASSIGN(scratch.merger, RowMerger::Make(table.merge, mode));
+    scratch.rules = table.merge;
+    scratch.mode = mode;
+  }
+  return scratch.merger.get();
+}
+
+Task<Result<std::vector<HotRowRef>>> RowWrites::Prepare(std::shared_ptr<const RowTable> table,
+                                                        const KvBatchView* batch,
+                                                        const PutMode* mode) {
+  std::vector<HotRowRef> pins;
+  WEIR_CO_ASSIGN(const RowMerger* const merger, MergerFor(*table, *mode));
+  if (table->merge->auto_increment) {
+    const auto wanted = static_cast<int64_t>(batch->records.size());
+    if (reserved_.end - reserved_.first < wanted) {
+      const int64_t count = std::max(wanted, table->auto_increment_block);
+      WEIR_CO_ASSIGN(reserved_, co_await numbers_.Reserve(table_, count));
+    }
+  }
+  std::vector<Bytes> cold;
+  const bool is_blind = ReplacesBlindly(*table, *merger);
+  for (const KvRecord& record : batch->records) {
+    if (is_blind && record.row) continue;
+    HotRowRef row;
+    switch (state_.FindNewest(record.key, &row)) {
+      case HotLookup::kRow: pins.push_back(std::move(row)); break;
+      case HotLookup::kAbsent: break;
+      case HotLookup::kCold: cold.push_back(record.key); break;
+    }
+  }
+  if (cold.empty()) co_return std::vector<HotRowRef>();
+  WEIR_CO_ASSIGN(std::vector<HotRowRef> loaded, co_await state_.Load(std::move(cold)));
+  std::move(loaded.begin(), loaded.end(), std::back_inserter(pins));
+  co_return pins;
+}
+
+Result<RowChanges> RowWrites::Merge(const RowTable& table, const KvBatchView& batch,
+                                    const PutMode& mode) {
+  WEIR_ASSIGN(RowMerger* const merger, MergerFor(table, mode));
+  Scratch& scratch = *scratch_;
+  if (scratch.changelog_table != &table) {
+    const auto types = table.latest_codec().types();
+    scratch.changelog = std::make_unique<ChangelogWriter>(
+        table.changelog, std::vector<DataType>(types.begin(), types.end()));
+    scratch.changelog_table = &table;
+  }
+  RowChanges changes;
+  Status merged = MergeRecords(table, batch, *merger, &changes.row_count_change);
+  if (merged.ok()) {
+    Result<Buffer> made = scratch.changelog->Finish(table.latest(), batch.header.writer_id,
+                                                    batch.header.batch_sequence);
+    if (made.ok()) {
+      changes.batch = *std::move(made);
+      return changes;
+    }
+    merged = std::move(made).error();
+  }
+  scratch.changelog->Clear();
+  state_.Unstage();
+  return std::move(merged).error();
+}
+
+Status RowWrites::MergeRecords(const RowTable& table, const KvBatchView& batch, RowMerger& merger,
+                               int64_t* row_count_change) {
+  if (table.CodecOf(batch.header.schema_id) == nullptr) {
+    return Fail(ErrorCode::kSchemaNotFound,
+                "the table has no such schema: schema_id={} latest={}", batch.header.schema_id,
+                table.latest());
+  }
+  const size_t columns = table.latest_codec().types().size();
+  Resize(scratch_->old, columns);
+  Resize(scratch_->input, columns);
+  Resize(scratch_->merged, columns);
+  Resize(scratch_->key, table.key_columns.size());
+  for (const KvRecord& record : batch.records) {
+    if (record.row) {
+      WEIR_TRY(PutRow(table, batch.header.schema_id, record, merger, row_count_change));
+    } else {
+      WEIR_TRY(DeleteRow(table, record, merger, row_count_change));
+    }
+  }
+  return Ok();
+}
+
+// Fields that the schema of `value` does not have yet are null.
+Status RowWrites::DecodeStored(const RowTable& table, Bytes value,
+                               std::vector<FieldValue>& fields) const {
+  const RowCodec* const codec = table.CodecOf(SchemaIdOf(value));
+  WEIR_CHECK(codec != nullptr);  // it was one when the row was written, and schemas stay
+  const size_t columns = codec->types().size();
+  WEIR_TRY(codec->Decode(RowOf(value), std::span(fields).first(columns)));
+  std::fill(fields.begin() + static_cast<ptrdiff_t>(columns), fields.end(), FieldValue{});
+  return Ok();
+}
+
+Status RowWrites::PutRow(const RowTable& table, SchemaId schema, const KvRecord& record,
+                         RowMerger& merger, int64_t* row_count_change) {
+  Scratch& scratch = *scratch_;
+  const RowCodec& codec = *table.CodecOf(schema);
+  const size_t columns = codec.types().size();
+  WEIR_TRY(codec.Decode(*record.row, std::span(scratch.input).first(columns)));
+  std::fill(scratch.input.begin() + static_cast<ptrdiff_t>(columns), scratch.input.end(),
+            FieldValue{});
+  // A row under another key than its own would make a state that is not the fold of its changelog.
+  for (size_t i = 0; i < table.key_columns.size(); ++i) {
+    scratch.key[i] = scratch.input[static_cast<size_t>(table.key_columns[i])];
+  }
+  scratch.bytes.clear();
+  WEIR_TRY(table.key.Encode(scratch.key, scratch.bytes));
+  if (scratch.bytes != AsText(record.key)) {
+    return Fail(ErrorCode::kCorruptBatch, "a row does not have the key under which it is put");
+  }
+  ChangelogWriter& changelog = *scratch.changelog;
+  if (ReplacesBlindly(table, merger)) {
+    changelog.Add(ChangeType::kUpdateAfter, scratch.input);
+    state_.StagePut(record.key, schema, *record.row);
+    return Ok();
+  }
+
+  HotRowRef old;
+  const HotLookup found = state_.FindNewest(record.key, &old);
+  WEIR_CHECK(found != HotLookup::kCold);
+  const bool is_new = found == HotLookup::kAbsent;
+  bool is_numbered = false;
+  if (is_new && table.merge->auto_increment) {
+    WEIR_CHECK(reserved_.first < reserved_.end);
+    FieldValue& number = scratch.input[static_cast<size_t>(*table.merge->auto_increment)];
+    number = FieldValue{.is_null = false, .nanos = 0, .number = reserved_.first++, .bytes = {}};
+    is_numbered = true;
+  }
+  if (!is_new) WEIR_TRY(DecodeStored(table, old.value(), scratch.old));
+  const std::span<const FieldValue> before =
+      is_new ? std::span<const FieldValue>() : std::span<const FieldValue>(scratch.old);
+  WEIR_ASSIGN(const MergeKind kind, merger.Merge(before, scratch.input, scratch.merged));
+  if (kind == MergeKind::kNothing) return Ok();
+  const bool is_input = kind == MergeKind::kInput;
+  const std::vector<FieldValue>& after = is_input ? scratch.input : scratch.merged;
+  if (is_new) {
+    changelog.Add(ChangeType::kInsert, after);
+    ++*row_count_change;
+  } else {
+    if (table.image == ChangelogImage::kFull) changelog.Add(ChangeType::kUpdateBefore, before);
+    changelog.Add(ChangeType::kUpdateAfter, after);
+  }
+  if (is_input && !is_numbered) {
+    state_.StagePut(record.key, schema, *record.row);
+    return Ok();
+  }
+  scratch.bytes.clear();
+  table.latest_codec().Encode(after, scratch.bytes);
+  state_.StagePut(record.key, table.latest(), AsBytes(scratch.bytes));
+  return Ok();
+}
+
+Status RowWrites::DeleteRow(const RowTable& table, const KvRecord& record, RowMerger& merger,
+                            int64_t* row_count_change) {
+  Scratch& scratch = *scratch_;
+  WEIR_TRY(merger.CheckDeletes());
+  HotRowRef old;
+  const HotLookup found = state_.FindNewest(record.key, &old);
+  WEIR_CHECK(found != HotLookup::kCold);
+  if (found == HotLookup::kAbsent) return Ok();
+  WEIR_TRY(DecodeStored(table, old.value(), scratch.old));
+  WEIR_ASSIGN(const MergeKind kind, merger.Delete(scratch.old, scratch.merged));
+  ChangelogWriter& changelog = *scratch.changelog;
+  if (kind == MergeKind::kDelete) {
+    changelog.Add(ChangeType::kDelete, scratch.old);
+    state_.StageDelete(record.key);
+    --*row_count_change;
+  } else if (kind != MergeKind::kNothing) {
+    if (table.image == ChangelogImage::kFull) changelog.Add(ChangeType::kUpdateBefore, scratch.old);
+    changelog.Add(ChangeType::kUpdateAfter, scratch.merged);
+    scratch.bytes.clear();
+    table.latest_codec().Encode(scratch.merged, scratch.bytes);
+    state_.StagePut(record.key, table.latest(), AsBytes(scratch.bytes));
+  }
+  return Ok();
+}
+
+Result<int64_t> ReplayChanges(const RowTable& table, const LogBatchView& batch, KvState& state) {
+  int64_t row_count_change = 0;
+  const RowCodec* const codec = table.CodecOf(batch.header.schema_id);
+  if (codec == nullptr) {
+    return Fail(ErrorCode::kCorruptData, "a changelog batch has an unknown schema: schema_id={}",
+                batch.header.schema_id);
+  }
+  const auto types = codec->types();
+  auto opened = ChangelogReader::Open(batch, table.changelog,
+                                      std::vector<DataType>(types.begin(), types.end()));
+  if (!opened.ok()) return Fail(ErrorCode::kCorruptData, "{}", opened.error().message);
+  ChangelogReader reader = *std::move(opened);
+  std::vector<FieldValue> fields(types.size());
+  std::vector<FieldValue> key(table.key_columns.size());
+  std::string key_bytes;
+  std::string row;
+  while (true) {
+    const Result<std::optional<ChangeType>> next = reader.Next(fields);
+    if (!next.ok()) return Fail(ErrorCode::kCorruptData, "{}", next.error().message);
+    if (!*next) return row_count_change;
+    if (**next == ChangeType::kUpdateBefore) continue;
+    for (size_t i = 0; i < key.size(); ++i) {
+      key[i] = fields[static_cast<size_t>(table.key_columns[i])];
+    }
+    key_bytes.clear();
+    WEIR_TRY(table.key.Encode(key, key_bytes));
+    if (**next == ChangeType::kDelete) {
+      state.StageDelete(AsBytes(key_bytes));
+      --row_count_change;
+      continue;
+    }
+    if (**next == ChangeType::kInsert) ++row_count_change;
+    row.clear();
+    codec->Encode(fields, row);
+    state.StagePut(AsBytes(key_bytes), batch.header.schema_id, AsBytes(row));
+  }
+}
+
+}  // namespace weir
