@@ -54,8 +54,8 @@ class RowMerger {
                                                  PutMode mode);
   virtual ~RowMerger() = default;
 
-  /// Whether the old row must be known before a write can be merged and told. False only where every
-  /// write replaces the row, and does not name its columns.
+  /// Whether the old row must be known before a write can be merged and told. False only where
+  /// every write replaces the row, and does not name its columns.
   virtual bool needs_old_row() const = 0;
 
   /// A row is written over `old` (empty span: there is none). Rows have all columns of the latest
