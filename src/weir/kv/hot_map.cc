@@ -205,12 +205,11 @@ size_t HotMap::Evict(size_t rows_max, size_t bytes_min, LogOffset barrier) {
     HotRow* const row = clean_.front();
     clean_.Remove(row);
     const bool stays = std::exchange(row->was_read, false) || row->shares > 1 ||
-                       row->end > barrier || tree_.Find(row->key()) != row;
+                       row->end > barrier || !tree_.EraseRow(row);
     if (stays) {
       clean_.PushBack(row);
       continue;
     }
-    tree_.Erase(row->key());
     if (!row->is_tombstone) is_complete_ = false;
     Forget(row);
   }

@@ -43,6 +43,7 @@ Task<Status> KvState::Flush(size_t dirty_bytes_max) {
 /// With `is_exact` until the tables are the state at flushed_, which is then at least what the high
 /// watermark is now.
 Task<Status> KvState::FlushInTurn(size_t dirty_bytes_max, bool is_exact) {
+  if (is_stopped_) co_return Stopped();
   const LogOffset until = map_.high_watermark();
   for (int steps = 0; true; ++steps) {
     const bool is_behind = flushed_.log_offset < until;

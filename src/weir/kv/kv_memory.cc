@@ -34,10 +34,14 @@ struct KvMemory::Shared : std::enable_shared_from_this<Shared> {
     for (const KvLoopMemory& loop : loops) sum += loop.unflushed_bytes_;
     return sum;
   }
-  size_t unflushed_bytes_max() const { return hot_bytes_max / 2; }
-  /// From here on states are flushed.
-  size_t unflushed_bytes_good() const { return hot_bytes_max / 4; }
-  bool HasRoom() const { return unflushed_bytes() < unflushed_bytes_max(); }
+  /// Half of the whole memory.
+  size_t unflushed_bytes_max() const { return hot_bytes_max / 3 * 2; }
+  /// From here on states are flushed: the more at once the less compactions have to do.
+  size_t unflushed_bytes_good() const { return hot_bytes_max / 5 * 2; }
+  bool HasRoom() const {
+    return unflushed_bytes() < unflushed_bytes_max() &&
+           hot_bytes() <= hot_bytes_max + hot_bytes_max / 8;
+  }
   void WakeWaiters() {
     for (KvLoopMemory& loop : loops) loop.WakeWaiters();
   }
@@ -85,7 +89,7 @@ void KvLoopMemory::Remove(KvMemoryUser* user) {
 void KvLoopMemory::OnChange(ptrdiff_t hot_bytes, ptrdiff_t unflushed_bytes) {
   hot_bytes_ += static_cast<size_t>(hot_bytes);
   unflushed_bytes_ += static_cast<size_t>(unflushed_bytes);
-  if (unflushed_bytes < 0 && shared_.HasRoom()) shared_.WakeWaiters();
+  if ((hot_bytes < 0 || unflushed_bytes < 0) && shared_.HasRoom()) shared_.WakeWaiters();
 }
 
 void KvLoopMemory::Balance() {

@@ -2,9 +2,9 @@
 // quarter is the cache of RocksDB's blocks, the rest hot rows.
 //
 // What is committed and on the disk may be forgotten at any time; what is not must be flushed
-// first, and is kept below half of the rows' part by flushing and by letting writers wait. So hot
-// rows take no more than their part, a sixteenth of it, and the writes and reads that are under way
-// (their rows are held, whatever the budget says).
+// first, and is kept below half of the memory by flushing and by letting writers wait. So hot rows
+// take no more than their part, an eighth of it, and the writes and reads that are under way (their
+// rows are held, whatever the budget says).
 #pragma once
 
 #include <atomic>

@@ -9,6 +9,10 @@
 namespace weir {
 namespace {
 
+// How many keys of a load are looked for in the cache; if most of them are not there, the others
+// are not looked for, since the pool must read anyway.
+constexpr size_t kFirstTry = 32;
+constexpr size_t kUncachedMax = 16;
 // What one read of a range takes from the disk.
 constexpr size_t kRangeRowsMax = 4096;
 constexpr size_t kRangeBytesMax = size_t{4} << 20;
@@ -26,44 +30,48 @@ Task<Status> KvState::LoadFromDisk(const std::vector<Bytes>* keys, std::vector<H
   if (is_stopped_) co_return Stopped();
   // Also holds for what is evicted from here on.
   const ReadMark mark(*this);
-  std::vector<size_t> cold;
-  for (size_t i = 0; i < keys->size(); ++i) {
-    if (HotRow* const row = map_.Committed((*keys)[i])) {
-      (*rows)[i] = HotRowRef(row);
-    } else if (map_.is_complete()) {
-      (*rows)[i] = HotRowRef(HotRow::MakeTombstone((*keys)[i]));
-    } else {
-      cold.push_back(i);
+  if (map_.is_complete()) {
+    for (size_t i = 0; i < keys->size(); ++i) {
+      HotRow* const row = map_.Committed((*keys)[i]);
+      (*rows)[i] = HotRowRef(row != nullptr ? row : HotRow::MakeTombstone((*keys)[i]));
     }
+    co_return Ok();
   }
-  if (cold.empty()) co_return Ok();
   WEIR_CO_ASSIGN(const std::shared_ptr<KvDb> db, co_await OpenDb());
-
-  std::vector<size_t> uncached;
   const auto add = [&](size_t i, const KvDb::Found& found) {
     std::optional<Bytes> value;
     if (found.kind == KvDb::Found::Kind::kRow) value = found.bytes();
     (*rows)[i] = map_.AddClean((*keys)[i], value);
   };
+
+  // First the loop reads what is in the cache, if that has a point.
+  std::vector<size_t> uncached;
   // Reading a row takes about ten times of what else is done with it.
   const size_t keys_per_turn = std::max<size_t>(1, rows_per_turn_ / 10);
-  for (size_t begin = 0; begin < cold.size(); begin += keys_per_turn) {
+  for (size_t begin = 0; begin < keys->size();) {
     if (begin > 0) co_await NextTurn(loop_);
-    const size_t count = std::min(keys_per_turn, cold.size() - begin);
-    std::vector<Bytes> asked(count);
-    for (size_t i = 0; i < count; ++i) asked[i] = (*keys)[cold[begin + i]];
+    const size_t left = keys->size() - begin;
+    if (uncached.size() >= kUncachedMax && uncached.size() > begin / 2) {
+      for (size_t i = begin; i < keys->size(); ++i) uncached.push_back(i);
+      break;
+    }
+    const size_t count = std::min({keys_per_turn, left, begin == 0 ? kFirstTry : left});
+    const std::span<const Bytes> asked(keys->data() + begin, count);
     std::vector<KvDb::Found> found(count);
     WEIR_CO_TRY(db->Get(asked, KvDb::Reach::kCacheOnly, found));
     for (size_t i = 0; i < count; ++i) {
       if (found[i].kind == KvDb::Found::Kind::kNotCached) {
-        uncached.push_back(cold[begin + i]);
+        uncached.push_back(begin + i);
       } else {
-        add(cold[begin + i], found[i]);
+        add(begin + i, found[i]);
       }
     }
-    AccountAndBalance();
+    begin += count;
   }
-  if (uncached.empty()) co_return Ok();
+  if (uncached.empty()) {
+    AccountAndBalance();
+    co_return Ok();
+  }
 
   std::vector<Bytes> asked(uncached.size());
   for (size_t i = 0; i < asked.size(); ++i) asked[i] = (*keys)[uncached[i]];

@@ -268,7 +268,10 @@ HotRow* RowTree::Put(HotRow* row) {
   return nullptr;
 }
 
-HotRow* RowTree::Erase(Bytes key) {
+HotRow* RowTree::Erase(Bytes key, const HotRow* only) {
+  const auto is_it = [&](const HotRow* row) {
+    return row != nullptr && (only != nullptr ? row == only : Parts::IsSame(row->key(), key));
+  };
   Child* slot = &root_;
   Child* above = nullptr;  // where the node stands that has `slot`
   size_t depth = 0;
@@ -281,7 +284,7 @@ HotRow* RowTree::Erase(Bytes key) {
     }
     depth += node->prefix_bytes;
     if (depth == key.size()) {
-      if (node->own == nullptr || !Parts::IsSame(node->own->key(), key)) return nullptr;
+      if (!is_it(node->own)) return nullptr;
       HotRow* const erased = std::exchange(node->own, nullptr);
       Parts::Tidy(*this, slot);
       --size_;
@@ -295,7 +298,7 @@ HotRow* RowTree::Erase(Bytes key) {
   }
   if (*slot == 0) return nullptr;
   HotRow* const erased = Parts::AsRow(*slot);
-  if (!Parts::IsSame(erased->key(), key)) return nullptr;
+  if (!is_it(erased)) return nullptr;
   if (above == nullptr) {
     root_ = 0;
   } else {

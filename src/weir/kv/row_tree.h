@@ -26,7 +26,9 @@ class RowTree {
   /// Puts `row` in the place of the one with the same key, and gives that one, or null.
   HotRow* Put(HotRow* row);
   /// Takes the row with this key out and gives it, or null.
-  HotRow* Erase(Bytes key);
+  HotRow* Erase(Bytes key) { return Erase(key, nullptr); }
+  /// Takes this very row out, if it is there. Returns whether it was.
+  bool EraseRow(HotRow* row) { return Erase(row->key(), row) != nullptr; }
   void Clear();
 
   size_t size() const { return size_; }
@@ -55,6 +57,9 @@ class RowTree {
   };
 
  private:
+  /// Takes out what has the key; only `only`, if that is not null.
+  HotRow* Erase(Bytes key, const HotRow* only);
+
   /// A node, or a row with its lowest bit set; 0 is none.
   using Child = uintptr_t;
 
