@@ -235,7 +235,7 @@ TEST(Bitmaps, BecomeRunsWhereTheseAreSmaller) {
 TEST(Bitmaps, HoldTheNumbersOfBoth) {
   std::mt19937_64 random(11);
   for (const BitmapFormat format : {BitmapFormat::k32, BitmapFormat::k64}) {
-    for (int turn = 0; turn < 40; ++turn) {
+    for (int turn = 0; turn < 16; ++turn) {
       // Few or many numbers, alone or in runs, in one container or in far-apart ones.
       const auto some = [&] {
         const size_t count = random() % (turn % 4 == 0 ? 9000 : 60);
