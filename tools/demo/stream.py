@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""The main job, in front of your eyes: 336,776 flights into a log table, and a reader of two of its columns behind them.
+"""The main job, in front of your eyes: 336,776 flights into a log table, and a reader of two of its columns behind them,
+while planes and airlines are primary-key tables: they change as flights come in, and flights are enriched by lookups.
 
     stream.py HOST:PORT                  streams all flights into demo.flights (made anew) and reads along
     stream.py HOST:PORT --read A,B       reads columns A and B of demo.flights
+    stream.py HOST:PORT --plane TAILNUM  looks a plane up
 
 Writer and reader are two processes with the Fluss client, as unmodified as it comes from its package."""
 
@@ -20,14 +22,19 @@ import fluss
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/support"))
 
 import batches  # noqa: E402
+import dimensions  # noqa: E402
 import flights  # noqa: E402
 import wire  # noqa: E402
 
 PATH = fluss.TablePath("demo", "flights")
+PLANES = fluss.TablePath("demo", "planes")
+AIRLINES = fluss.TablePath("demo", "airlines")
 COLUMNS = ["dest", "arr_delay"]
 BULK_BATCH_ROWS = 5_000
 LIVE_ROWS = 4_000                # the last flights come one by one
 LIVE_ROWS_PER_SECOND = 800
+ENRICHED_ROWS = 2_000
+LOOKUPS_AT_ONCE = 256
 
 
 def say(text):
@@ -97,6 +104,75 @@ async def write_live(table, data):
     return sent
 
 
+async def create_keyed_table(connection, path, schema, key, rows):
+    """A primary-key table, made anew, with `rows` in it."""
+    admin = connection.get_admin()
+    await admin.drop_table(path, ignore_if_not_exists=True)
+    await admin.create_table(path, fluss.TableDescriptor(fluss.Schema(schema, primary_keys=[key]), bucket_count=1))
+    table = await connection.get_table(path)
+    writer = table.new_upsert().create_writer()
+    for row in rows:
+        writer.upsert(row)
+    await writer.flush()
+    return table
+
+
+async def keep_planes(table, data, stop):
+    """Flies each plane: its row says how often, and when it was seen last. Until `stop` is set."""
+    writer = table.new_upsert().partial_update_by_name(["tailnum", "flights", "last_dest"]).create_writer()
+    flights_of, updates = {}, 0
+    for tailnum, dest in zip(data["tailnum"].to_pylist(), data["dest"].to_pylist()):
+        if tailnum is None:
+            continue
+        flights_of[tailnum] = flights_of.get(tailnum, 0) + 1
+        writer.upsert({"tailnum": tailnum, "flights": flights_of[tailnum], "last_dest": dest})
+        updates += 1
+        if updates % 2_000 == 0:
+            await writer.flush()
+            if stop.is_set():
+                break
+    await writer.flush()
+    return updates
+
+
+async def enrich(planes, airlines, data):
+    """Looks up plane and airline of each flight. A lookuper serves one call at a time, so there are many of them; the
+    client sends what they ask as one request."""
+    rows = data.to_pylist()
+
+    async def some(start):
+        of_plane, of_airline = planes.new_lookup().create_lookuper(), airlines.new_lookup().create_lookuper()
+        for i in range(start, len(rows), LOOKUPS_AT_ONCE):
+            flight = rows[i]
+            airline = await of_airline.lookup([flight["carrier"]])
+            plane = await of_plane.lookup([flight["tailnum"]]) if flight["tailnum"] else None
+            rows[i] = {**flight, "airline": airline and airline["name"], "model": plane and plane["model"]}
+
+    begin = time.monotonic()
+    await asyncio.gather(*(some(start) for start in range(LOOKUPS_AT_ONCE)))
+    return rows, time.monotonic() - begin
+
+
+async def show_changelog(connection, planes):
+    """One plane comes, changes and goes: what a reader of the table sees of it."""
+    scanner = await planes.new_scan().create_log_scanner()
+    end = (await connection.get_admin().list_offsets(PLANES, [0], fluss.OffsetSpec.latest()))[0]
+    scanner.subscribe(0, end)
+    writer = planes.new_upsert().create_writer()
+    plane = {name: None for name in dimensions.PLANES.names} | {"tailnum": "N0WEIR", "model": "PAPER", "flights": 0}
+    writer.upsert(plane)
+    writer.upsert(plane | {"flights": 1, "last_dest": "JFK"})
+    await writer.flush()
+    writer.delete(["N0WEIR"])
+    await writer.flush()
+    seen = []
+    while len(seen) < 4:
+        seen += await scanner.poll(1000)
+    for record in seen:
+        row = record.row
+        say(f"  {record.change_type.short_string():2} {row['tailnum']} {row['model']} flights={row['flights']} last_dest={row['last_dest']}")
+
+
 def latencies_ms(sent, first_offset, arrivals):
     """From the call that appends a row to its arrival at the reader."""
     out, at = [], 0
@@ -132,15 +208,23 @@ async def stream(address):
     bulk, live = data.slice(0, data.num_rows - LIVE_ROWS), data.slice(data.num_rows - LIVE_ROWS)
     connection = await connect(address)
     table = await create_table(connection)
+    planes = await create_keyed_table(connection, PLANES, dimensions.PLANES, "tailnum", dimensions.planes())
+    airlines = await create_keyed_table(connection, AIRLINES, dimensions.AIRLINES, "carrier", dimensions.airlines())
+    say("tables demo.planes and demo.airlines: primary-key tables, the current row of each")
     say(f"table demo.flights: {data.num_columns} columns; a second process reads {' and '.join(COLUMNS)} of it")
     reader = await asyncio.create_subprocess_exec(
         sys.executable, __file__, address, "--tail", str(data.num_rows), stdout=asyncio.subprocess.PIPE, limit=1 << 26)
     assert await reader.stdout.readline() == b"ready\n", "the reader could not start"
-    say(f"writing {bulk.num_rows:,} flights as fast as they go")
+    landed = asyncio.Event()
+    flying = asyncio.ensure_future(keep_planes(planes, data, landed))
+    say(f"writing {bulk.num_rows:,} flights as fast as they go, while their planes are updated")
     begin = time.monotonic_ns()
     seconds = await write_bulk(table, bulk)
+    landed.set()
+    updates = await flying
     say(f"then {live.num_rows:,} one by one, {LIVE_ROWS_PER_SECOND} a second")
     sent = await write_live(table, live)
+    enriched, enrich_seconds = await enrich(planes, airlines, live.slice(0, ENRICHED_ROWS))
     arrivals = json.loads(await asyncio.wait_for(reader.stdout.readline(), 60))
     await reader.wait()
 
@@ -154,6 +238,18 @@ async def stream(address):
     say(f"latency   {statistics.median(waits):9.1f} ms p50, {percentile(waits, 0.99):.1f} ms p99   append to second process, row by row")
     say(f"bytes     {whole:12,} with all {data.num_columns} columns, {part:,} with {len(COLUMNS)}: "
         f"{100 * (1 - part / whole):.0f} % saved by the server")
+    say(f"planes    {updates:12,} updates while flights came in; "
+        f"{len(enriched):,} flights enriched by lookups in {enrich_seconds:.1f} s")
+    example = next(row for row in enriched if row["model"])
+    say(f"  for example {example['tailnum']} to {example['dest']}: a {example['model']} of {example['airline']}")
+    say("the changelog of one plane:")
+    await show_changelog(connection, planes)
+
+
+async def look_up(address, tailnum):
+    table = await (await connect(address)).get_table(PLANES)
+    row = await table.new_lookup().create_lookuper().lookup([tailnum])
+    print(f"there is no plane {tailnum}" if row is None else json.dumps(row))
 
 
 async def read(address, columns):
@@ -170,11 +266,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("address")
     parser.add_argument("--read", metavar="COLUMNS")
+    parser.add_argument("--plane", metavar="TAILNUM")
     parser.add_argument("--tail", metavar="ROWS", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     try:
         if arguments.tail:
             asyncio.run(tail(arguments.address, arguments.tail))
+        elif arguments.plane:
+            asyncio.run(look_up(arguments.address, arguments.plane))
         elif arguments.read:
             asyncio.run(read(arguments.address, arguments.read.split(",")))
         else:
