@@ -39,17 +39,22 @@ def init_writer(wire: w.Wire) -> int:
 class Writer(threading.Thread):
     """Appends rows n = 0, 1, 2, ... of writer `me` to one bucket until `finish`."""
 
+    api = w.PRODUCE_LOG
+    is_answered_in_order = True
+
     def __init__(self, address: tuple[str, int], table_id: int, bucket: int, me: int, rows_a_batch: int = 10,
                  pause: float = 0.0, acks: int = -1):
         super().__init__(daemon=True)
         self.address, self.table_id, self.bucket, self.me = address, table_id, bucket, me
         self.rows_a_batch, self.pause, self.acks = rows_a_batch, pause, acks
         self.writer_id: int | None = None
-        self.acked: dict[int, int] = {}         # batch sequence -> offset that the server gave it
+        self.acked: dict[int, int] = {}         # batch sequence -> offset that the server gave it; of puts the end
         self.acked_rows = 0
         self.refused: list[int] = []            # codes of answers after which a batch was sent again
         self.failure: BaseException | None = None
         self.is_ending = threading.Event()
+        self.may_connect = threading.Event()    # cleared before a kill, it keeps the writer away afterwards
+        self.may_connect.set()
 
     def finish(self, timeout: float = 30.0) -> None:
         """Waits until all that was sent is acknowledged."""
@@ -64,6 +69,7 @@ class Writer(threading.Thread):
         self.next_sequence = 0
         try:
             while not (self.is_ending.is_set() and not pending):
+                self.may_connect.wait()
                 try:
                     self._talk(pending)
                 except (OSError, ConnectionError):
@@ -78,22 +84,25 @@ class Writer(threading.Thread):
                 self.writer_id = init_writer(wire)
             requests: deque[int] = deque()
             for _, body in pending:
-                requests.append(wire.send(w.PRODUCE_LOG, body))
+                requests.append(wire.send(self.api, body))
             while True:
                 while len(pending) < IN_FLIGHT_MAX and not self.is_ending.is_set():
                     pending.append((self.next_sequence, self._body(self.next_sequence)))
                     self.next_sequence += 1
-                    requests.append(wire.send(w.PRODUCE_LOG, pending[-1][1]))
+                    requests.append(wire.send(self.api, pending[-1][1]))
                 if not pending:
                     return
                 kind, request, reply = wire.receive()
-                assert request == requests.popleft(), "answers of one connection's writes to one bucket are in order"
+                place = requests.index(request)
+                assert place == 0 or not self.is_answered_in_order, "answers to one connection's appends are in order"
+                del requests[place]
                 if kind != 0:
-                    raise w.WireError(w.one(w.decode(reply), 1), "produce")
+                    raise w.WireError(w.one(w.decode(reply), 1), "a write")
                 answer = w.decode(w.one(w.decode(reply), 1))
                 code = w.one(answer, 3)
                 if code is None:
-                    sequence = pending.popleft()[0]
+                    sequence = pending[place][0]
+                    del pending[place]
                     self.acked[sequence] = w.one(answer, 5)
                     self.acked_rows = (sequence + 1) * self.rows_a_batch
                     if self.pause:
