@@ -196,7 +196,7 @@ class Acknowledged:
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("how", [
     dict(settings="", own_keys=OWN_KEYS, shared_keys=SHARED_KEYS, row_size=10, puts=PUTS),
-    dict(settings=SETTINGS, own_keys=50, shared_keys=1200, row_size=2500, puts=2 * PUTS)],
+    dict(settings=SETTINGS, own_keys=50, shared_keys=1200, row_size=3500, puts=200)],
     ids=["few keys", "more than fits into memory"])
 def test_there_is_one_order_of_all_that_was_told(workplace, how):
     place = Place(workplace, **how)
