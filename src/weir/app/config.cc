@@ -23,7 +23,8 @@ Status CheckConfig(const Config& config) {
         "log.journal_file_size must be 1mb to 4gb");
   check(config.node.maintenance_interval >= std::chrono::milliseconds(100),
         "log.maintenance_interval must be at least 100ms");
-  check(config.node.maintenance.writer_idle_max > Duration::zero(), "log.writer_idle_max must be above zero");
+  check(config.node.maintenance.writer_idle_max > Duration::zero(),
+        "log.writer_idle_max must be above zero");
   check(config.node.kv_memory_max >= 8u << 20, "kv.memory_max must be at least 8mb");
   check(config.node.kv_snapshot_interval >= std::chrono::milliseconds(100),
         "kv.snapshot_interval must be at least 100ms");

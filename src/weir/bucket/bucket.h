@@ -67,8 +67,8 @@ class Bucket final : public BucketLogListener {
 
   /// Judges batches (one or more, whole) and puts them in line before it suspends; returns the
   /// offset of the first record when `acks` is reached. Errors: kCorruptBatch, kInvalidTable (not a
-  /// log table), kSchemaNotFound, kOutOfOrderSequence: nothing changed. kNoSpace, kIo: not appended.
-  /// kUnknownBucket: dropped meanwhile. kTimedOut: appended, and not yet committed.
+  /// log table), kSchemaNotFound, kOutOfOrderSequence: nothing changed. kNoSpace, kIo: not
+  /// appended. kUnknownBucket: dropped meanwhile. kTimedOut: appended, and not yet committed.
   Task<Result<LogOffset>> Append(Buffer batches, Acks acks, Timestamp now, Duration timeout);
 
   /// Writes the rows of a kv batch, whole or not at all; puts take effect in the order in which
@@ -79,8 +79,8 @@ class Bucket final : public BucketLogListener {
 
   /// The stored values of keys, in their order. Errors: kNotPrimaryKeyTable, kIo, kCorruptData.
   Task<Result<RowValues>> Lookup(std::vector<Bytes> keys);
-  /// The same, after rows were made for keys that have none: the other columns are null, or numbered.
-  /// Each key gets one row, also if many ask at once. Errors: also those of Put.
+  /// The same, after rows were made for keys that have none: the other columns are null, or
+  /// numbered. Each key gets one row, also if many ask at once. Errors: also those of Put.
   Task<Result<RowValues>> LookupOrInsert(std::vector<Bytes> keys, Acks acks, Timestamp now,
                                          Duration timeout);
   /// For each prefix the values of the keys that begin with it, in key order. Errors: also

@@ -180,8 +180,7 @@ Task<Result<int64_t>> Bucket::Recover() {
                          "the state ends within a batch of its changelog: bucket={} offset={}", id_,
                          next);
         }
-        WEIR_CO_ASSIGN(const int64_t row_count_change,
-                       ReplayChanges(*table_->rows, batch, state));
+        WEIR_CO_ASSIGN(const int64_t row_count_change, ReplayChanges(*table_->rows, batch, state));
         next = batch.header.end_offset();
         state.Seal(next, row_count_change);
         state.OnCommitted(next);

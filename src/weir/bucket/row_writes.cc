@@ -110,9 +110,8 @@ Result<RowChanges> RowWrites::Merge(const RowTable& table, const KvBatchView& ba
 Status RowWrites::MergeRecords(const RowTable& table, const KvBatchView& batch, RowMerger& merger,
                                int64_t* row_count_change) {
   if (table.CodecOf(batch.header.schema_id) == nullptr) {
-    return Fail(ErrorCode::kSchemaNotFound,
-                "the table has no such schema: schema_id={} latest={}", batch.header.schema_id,
-                table.latest());
+    return Fail(ErrorCode::kSchemaNotFound, "the table has no such schema: schema_id={} latest={}",
+                batch.header.schema_id, table.latest());
   }
   const size_t columns = table.latest_codec().types().size();
   Resize(scratch_->old, columns);

@@ -96,9 +96,7 @@ struct ToChangeJson {
     return {{"kind", "reserve_writers"}, {"end", change.end.value}};
   }
   Json operator()(const NumbersReserved& change) const {
-    return {{"kind", "reserve_numbers"},
-            {"table_id", change.table_id.value},
-            {"end", change.end}};
+    return {{"kind", "reserve_numbers"}, {"table_id", change.table_id.value}, {"end", change.end}};
   }
   Json operator()(const ProducerRegistered& change) const {
     return {{"kind", "register_producer"},

@@ -412,7 +412,8 @@ Catalog::Plan Catalog::PlanReserveNumbers(TableId id, int64_t count) const {
     return Fail(ErrorCode::kUnknownBucket, "there is no such table: table_id={}", id);
   const int64_t next = found->second.next_number;
   if (count > INT64_MAX - next) {
-    return Fail(ErrorCode::kInvalidTable, "the auto-increment column has used up its numbers: table={}",
+    return Fail(ErrorCode::kInvalidTable,
+                "the auto-increment column has used up its numbers: table={}",
                 found->second.info->path);
   }
   return Do(NumbersReserved{id, next + count});

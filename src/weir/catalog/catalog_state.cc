@@ -98,7 +98,8 @@ Status Catalog::ApplyOne(const TableCreated& change) {
                                                   .created = change.created,
                                                   .modified = change.modified}));
   database->second.tables.emplace(change.path.table, change.id);
-  tables_.emplace(change.id, Table{.info = std::move(table), .partitions = {}, .next_number = kFirstNumber});
+  tables_.emplace(change.id,
+                  Table{.info = std::move(table), .partitions = {}, .next_number = kFirstNumber});
   next_table_id_ = Following(next_table_id_, change.id);
   return Ok();
 }

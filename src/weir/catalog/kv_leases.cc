@@ -28,8 +28,7 @@ Catalog::Plan Catalog::PlanAcquireLease(const std::string& lease_id,
                                         std::chrono::milliseconds duration,
                                         const std::vector<KvSnapshotName>& snapshots,
                                         Timestamp now) const {
-  for (const KvSnapshotName& snapshot : snapshots)
-    WEIR_TRY(CheckLeased(snapshot.bucket.table_id));
+  for (const KvSnapshotName& snapshot : snapshots) WEIR_TRY(CheckLeased(snapshot.bucket.table_id));
   if (lease_id.empty() || lease_id.size() > kLeaseIdBytesMax || duration.count() <= 0) {
     return Fail(ErrorCode::kMalformedRequest,
                 "a lease needs a name of 1 to {} bytes and a duration: bytes={} milliseconds={}",

@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kPrefixBytes = sizeof(int64_t);
 
-// A frame costs 13 bytes and some 2 microseconds whatever is in it; writes of a few rows would spend
-// most of their time on that. So small a buffer is not worth it (changelog_bench.cc).
+// A frame costs 13 bytes and some 2 microseconds whatever is in it; writes of a few rows would
+// spend most of their time on that. So small a buffer is not worth it (changelog_bench.cc).
 constexpr size_t kCompressBytesMin = 256;
 
 LZ4F_preferences_t Lz4Preferences() {

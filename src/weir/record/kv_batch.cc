@@ -114,14 +114,20 @@ Buffer KvBatchWriter::Finish(SchemaId schema_id, WriterId writer_id, BatchSequen
   StoreLittle(at + kMagicAt, kMagic);
   StoreLittle(at + kSchemaIdAt, schema_id.value);
   StoreLittle(at + kAttributesAt, uint8_t{0});
-  StoreLittle(at + kWriterIdAt, writer_id.value);
-  StoreLittle(at + kBatchSequenceAt, batch_sequence.value);
   StoreLittle(at + kRecordCountAt, record_count_);
   std::memcpy(at + kHeaderBytes, records_.data(), records_.size());
-  StoreLittle(at + kCrcAt, Crc32c(batch.bytes().subspan(kCrcStart)));
+  AddressKvBatch(batch.mutable_bytes(), writer_id, batch_sequence);
   records_.clear();
   record_count_ = 0;
   return batch;
+}
+
+void AddressKvBatch(MutableBytes batch, WriterId writer_id, BatchSequence batch_sequence) {
+  WEIR_CHECK(batch.size() >= kHeaderBytes);
+  std::byte* const at = batch.data();
+  StoreLittle(at + kWriterIdAt, writer_id.value);
+  StoreLittle(at + kBatchSequenceAt, batch_sequence.value);
+  StoreLittle(at + kCrcAt, Crc32c(batch.subspan(kCrcStart)));
 }
 
 SchemaId SchemaIdOf(Bytes value) {

@@ -50,6 +50,9 @@ class KvBatchWriter {
   int32_t record_count_ = 0;
 };
 
+/// Makes a whole batch another one of a writer, checksum included.
+void AddressKvBatch(MutableBytes batch, WriterId writer_id, BatchSequence batch_sequence);
+
 /// A stored value is the id of its schema and its row: so it stands in the state, in answers to
 /// lookups and in value batches.
 inline constexpr size_t kValueHeadBytes = sizeof(int16_t);

@@ -71,9 +71,8 @@ std::shared_ptr<const BucketTable> DescribeTable(const TableInfo& table, bool sy
     WEIR_CHECK(whole.ok());
     description->whole_batches.push_back(*std::move(whole));
   }
-  description->needs_sync = table.options.durability
-                                ? *table.options.durability == Durability::kDisk
-                                : sync_by_default;
+  description->needs_sync =
+      table.options.durability ? *table.options.durability == Durability::kDisk : sync_by_default;
   description->ttl_ms = table.options.log_ttl.count();
   description->bytes_max = table.options.log_bytes_max.value_or(0);
   return description;

@@ -31,9 +31,8 @@ Task<Status> GroupShard::CreateRows(const std::vector<TableBucket>* ids,
   std::vector<std::unique_ptr<KvState>> states;
   auto open = [&]() -> Status {
     for (const TableBucket& id : *ids) {
-      WEIR_ASSIGN(std::unique_ptr<KvState> state,
-                  KvState::Open(StateDirectoryOf(id), rows_.files, rows_.memory,
-                                loop_, log_->pool()));
+      WEIR_ASSIGN(std::unique_ptr<KvState> state, KvState::Open(StateDirectoryOf(id), rows_.files,
+                                                                rows_.memory, loop_, log_->pool()));
       states.push_back(std::move(state));
     }
     return Ok();
@@ -85,8 +84,7 @@ void GroupShard::Drop(TableId table, std::optional<PartitionId> partition) {
     dropped->Close();
     scans_.CloseAll(id);
     log_->DropBucket(id);
-    if (dropped->has_rows())
-      removals_.Spawn(RemoveRows(dropped));
+    if (dropped->has_rows()) removals_.Spawn(RemoveRows(dropped));
   }
 }
 
@@ -110,8 +108,7 @@ Task<void> GroupShard::TakeSnapshots(size_t kept, const std::set<KvSnapshotName>
     if (bucket->is_closed()) continue;
     const Status taken = co_await snapshots_.Take(bucket);
     if (!taken.ok() && taken.error().code != ErrorCode::kCancelled) {
-      LogWarn("server", "no kv snapshot: bucket={} reason={}", bucket->id(),
-              taken.error().message);
+      LogWarn("server", "no kv snapshot: bucket={} reason={}", bucket->id(), taken.error().message);
     }
     // Its directory may have come back while the bucket was dropped.
     if (bucket->is_closed()) {

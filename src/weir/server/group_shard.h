@@ -52,8 +52,8 @@ class GroupShard {
   /// Takes a snapshot of every bucket whose rows changed since the last one, and removes old ones.
   Task<void> TakeSnapshots(size_t kept, const std::set<KvSnapshotName>* leased);
 
-  /// After a start: brings the rows of all buckets up to their changelogs, and drops what belongs to
-  /// no bucket; `is_mine` tells buckets of this group from others. Errors: kIo, kCorruptData.
+  /// After a start: brings the rows of all buckets up to their changelogs, and drops what belongs
+  /// to no bucket; `is_mine` tells buckets of this group from others. Errors: kIo, kCorruptData.
   Task<Status> Recover(const BucketFilter* is_mine);
 
   /// All buckets of a table, or those of one of its partitions; what they have on the disk is freed

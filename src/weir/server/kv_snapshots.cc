@@ -50,11 +50,10 @@ Result<KvSnapshot> ReadSnapshot(FileSystem& files, const std::string& directory,
   };
   KvSnapshot snapshot{.id = id, .log_offset = {}, .directory = directory, .files = {}};
   const std::optional<int64_t> offset = number("log_offset");
-  const bool is_sound = number("version") == kVersion && number("snapshot_id") == id && offset &&
-                        *offset >= 0 && json.contains("files") && json["files"].is_array() &&
-                        std::ranges::all_of(json["files"], [](const auto& file) {
-                          return file.is_string();
-                        });
+  const bool is_sound =
+      number("version") == kVersion && number("snapshot_id") == id && offset && *offset >= 0 &&
+      json.contains("files") && json["files"].is_array() &&
+      std::ranges::all_of(json["files"], [](const auto& file) { return file.is_string(); });
   if (!is_sound)
     return Fail(ErrorCode::kCorruptData, "metadata of a kv snapshot makes no sense: file={}", path);
   snapshot.log_offset = LogOffset(*offset);
@@ -109,8 +108,7 @@ std::string KvSnapshots::DirectoryOf(const TableBucket& bucket) const {
   return directory_ + "/" + DirectoryNameOf(bucket);
 }
 
-Task<Status> KvSnapshots::Load(const std::set<TableBucket>* buckets,
-                               const BucketFilter* is_mine) {
+Task<Status> KvSnapshots::Load(const std::set<TableBucket>* buckets, const BucketFilter* is_mine) {
   auto load = [&]() -> Status {
     if (!files_.Exists(directory_)) return Ok();
     WEIR_ASSIGN(const std::vector<std::string> names, files_.List(directory_));

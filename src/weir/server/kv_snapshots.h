@@ -6,8 +6,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -43,8 +43,7 @@ class KvSnapshots {
 
   /// After a start: finds the snapshots of `buckets`, and removes those that were not finished and
   /// those of other buckets for which `is_mine` says so. Errors: kIo, kCorruptData.
-  Task<Status> Load(const std::set<TableBucket>* buckets,
-                    const BucketFilter* is_mine);
+  Task<Status> Load(const std::set<TableBucket>* buckets, const BucketFilter* is_mine);
 
   /// Oldest first.
   const std::vector<KvSnapshot>& Of(const TableBucket& bucket) const;
@@ -56,7 +55,8 @@ class KvSnapshots {
   /// Takes a snapshot of `bucket` unless the newest one has all of its changes. Errors: kIo,
   /// kNoSpace, kCorruptData: there is none.
   Task<Status> Take(std::shared_ptr<Bucket> bucket);
-  /// Removes all snapshots of a bucket but the newest `kept` (at least 1) and those that are leased.
+  /// Removes all snapshots of a bucket but the newest `kept` (at least 1) and those that are
+  /// leased.
   Task<void> Prune(TableBucket bucket, size_t kept, const std::set<KvSnapshotName>* leased);
   /// All of a bucket that was dropped.
   Task<void> Remove(TableBucket bucket);

@@ -68,8 +68,13 @@ Task<Status> RealNode::Start() {
     }
     const std::string remote_dir =
         config_.remote_dir.empty() ? config_.data_dir + "/remote" : config_.remote_dir;
-    RowWorld rows{config_.data_dir + "/kv", remote_dir + "/kv", world_.files, kv_memory_,
-                  *this,                    world_.random,      scans_};
+    RowWorld rows{config_.data_dir + "/kv",
+                  remote_dir + "/kv",
+                  world_.files,
+                  kv_memory_,
+                  *this,
+                  world_.random,
+                  scans_};
     shards_.push_back(
         std::make_unique<GroupShard>(GroupId(i), *std::move(log), loop, std::move(rows)));
   }
@@ -97,7 +102,8 @@ Task<Status> RealNode::Start() {
   co_return Ok();
 }
 
-// Makes the buckets of all tables, and brings the rows of primary-key tables up to their changelogs.
+// Makes the buckets of all tables, and brings the rows of primary-key tables up to their
+// changelogs.
 Task<Status> RealNode::RecoverBuckets() {
   for (const TablePtr& table : catalog().AllTables()) {
     if (!table->is_partitioned()) {
@@ -109,9 +115,8 @@ Task<Status> RealNode::RecoverBuckets() {
   }
   std::vector<BucketFilter> filters;
   for (const auto& shard : shards_) {
-    filters.emplace_back([this, mine = shard.get()](const TableBucket& bucket) {
-      return &ShardOf(bucket) == mine;
-    });
+    filters.emplace_back(
+        [this, mine = shard.get()](const TableBucket& bucket) { return &ShardOf(bucket) == mine; });
   }
   std::vector<Task<Status>> recoveries;
   for (size_t i = 0; i < shards_.size(); ++i)
@@ -136,7 +141,8 @@ Task<void> RealNode::MaintainLoop() {
   do {
     const Timestamp now = world_.clock.Now();
     co_await MaintainCatalog();
-    for (const auto& shard : shards_) co_await On(shard->loop(), shard->Maintain(now, &config_.maintenance));
+    for (const auto& shard : shards_)
+      co_await On(shard->loop(), shard->Maintain(now, &config_.maintenance));
   } while (!co_await stopping_->WaitFor(config_.maintenance_interval));
 }
 

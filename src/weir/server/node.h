@@ -232,8 +232,8 @@ class Node {
   virtual Task<Result<LogOffset>> Put(TableBucket bucket, Buffer batch, PutMode mode, Acks acks,
                                       Duration timeout) = 0;
 
-  /// Stored values of encoded keys, which stay until this returns. Errors: kUnknownBucket, and those
-  /// of Bucket::Lookup and its like.
+  /// Stored values of encoded keys, which stay until this returns. Errors: kUnknownBucket, and
+  /// those of Bucket::Lookup and its like.
   virtual Task<Result<RowValues>> Lookup(TableBucket bucket, std::vector<Bytes> keys) = 0;
   virtual Task<Result<RowValues>> LookupOrInsert(TableBucket bucket, std::vector<Bytes> keys,
                                                  Acks acks, Duration timeout) = 0;

@@ -18,7 +18,8 @@ std::vector<TableBucket> BucketsOf(const TableInfo& table, std::optional<Partiti
 
 }  // namespace
 
-Task<Status> RealNode::CreateDatabase(std::string name, std::string descriptor_json, bool ignore_if_exists) {
+Task<Status> RealNode::CreateDatabase(std::string name, std::string descriptor_json,
+                                      bool ignore_if_exists) {
   const PlanFunction plan = [&](const Catalog& catalog, Timestamp now) {
     return catalog.PlanCreateDatabase(name, descriptor_json, ignore_if_exists, now);
   };
@@ -39,7 +40,8 @@ Task<Status> RealNode::AlterDatabase(DatabaseAlteration alteration) {
   co_return co_await Change(&plan);
 }
 
-Task<Status> RealNode::CreateTable(TablePath path, std::string descriptor_json, bool ignore_if_exists) {
+Task<Status> RealNode::CreateTable(TablePath path, std::string descriptor_json,
+                                   bool ignore_if_exists) {
   const PlanFunction plan = [&](const Catalog& catalog, Timestamp now) {
     return catalog.PlanCreateTable(path, descriptor_json, ignore_if_exists, now);
   };

@@ -64,8 +64,8 @@ Task<Result<ScanPage>> RealNode::ContinueScan(std::string scanner_id, int32_t ca
   if (shard == nullptr)
     co_return Fail(ErrorCode::kUnknownScanner, "there is no such scan; open it anew");
   const Duration now = shard->loop().Elapsed();
-  co_return co_await On(shard->loop(), shard->scans().Continue(std::move(scanner_id), call,
-                                                               bytes_max, now));
+  co_return co_await On(shard->loop(),
+                        shard->scans().Continue(std::move(scanner_id), call, bytes_max, now));
 }
 
 Task<void> RealNode::CloseScan(std::string scanner_id) {
@@ -96,8 +96,8 @@ Task<Result<std::vector<KvSnapshotName>>> RealNode::AcquireLease(
   std::vector<KvSnapshotName> missing;
   for (const KvSnapshotName& snapshot : snapshots) {
     const Result<std::vector<KvSnapshot>> found = co_await KvSnapshotsOf(snapshot.bucket);
-    const bool is_there =
-        found.ok() && std::ranges::find(*found, snapshot.snapshot_id, &KvSnapshot::id) != found->end();
+    const bool is_there = found.ok() && std::ranges::find(*found, snapshot.snapshot_id,
+                                                          &KvSnapshot::id) != found->end();
     if (!is_there) missing.push_back(snapshot);
   }
   co_return missing;

@@ -1,5 +1,5 @@
-// The node on the real catalog and the real groups. Its parts: node.cc starts, maintains and stops it,
-// node_catalog.cc changes the catalog and lets the buckets follow, node_logs.cc serves logs,
+// The node on the real catalog and the real groups. Its parts: node.cc starts, maintains and stops
+// it, node_catalog.cc changes the catalog and lets the buckets follow, node_logs.cc serves logs,
 // node_rows.cc rows of primary-key tables.
 #pragma once
 
@@ -94,8 +94,7 @@ class RealNode final : public Node, private NumberSource {
     return On(shard.loop(), FirstRowsThere(&shard, bucket, limit));
   }
 
-  Task<Result<ScanPage>> OpenScan(TableBucket bucket, int64_t rows_max,
-                                  size_t bytes_max) override {
+  Task<Result<ScanPage>> OpenScan(TableBucket bucket, int64_t rows_max, size_t bytes_max) override {
     GroupShard& shard = ShardOf(bucket);
     return On(shard.loop(), OpenScanThere(&shard, bucket, rows_max, bytes_max));
   }

@@ -88,9 +88,8 @@ Task<Result<ScanPage>> ScanSessions::ReadPage(std::string scanner_id,
                                               std::shared_ptr<Session> session, size_t bytes_max) {
   std::vector<std::string> values;
   session->is_reading = true;
-  Result<bool> has_more =
-      co_await session->scan->Read(std::min(bytes_max, kScanPageBytesMax), session->rows_left,
-                                   &values);
+  Result<bool> has_more = co_await session->scan->Read(std::min(bytes_max, kScanPageBytesMax),
+                                                       session->rows_left, &values);
   session->is_reading = false;
   if (session->is_closed) co_return Unknown();
   const auto found = sessions_.find(scanner_id);

@@ -84,8 +84,8 @@ Task<Frame> Lookup(const RequestContext& context, Buffer body) {
     if (bucket.is_historical) {
       lookups.push_back(RefuseHistorical(id));
     } else if (request->is_insert) {
-      lookups.push_back(context.node().LookupOrInsert(id, bucket.keys, *acks,
-                                                      WriteTimeout(request->timeout_ms)));
+      lookups.push_back(
+          context.node().LookupOrInsert(id, bucket.keys, *acks, WriteTimeout(request->timeout_ms)));
     } else {
       lookups.push_back(context.node().Lookup(id, bucket.keys));
     }
@@ -181,8 +181,7 @@ Answer<wire::GetLatestKvSnapshotsResponse> GetLatestKvSnapshots(
   // Clients ask for an entry for each bucket, also without a snapshot.
   for (int32_t i = 0; i < bucket_count; ++i) {
     const TableBucket bucket{TableId(response.table_id()), PartitionOf(response), i};
-    const Result<std::vector<KvSnapshot>> snapshots =
-        co_await context.node().KvSnapshotsOf(bucket);
+    const Result<std::vector<KvSnapshot>> snapshots = co_await context.node().KvSnapshotsOf(bucket);
     wire::PbKvSnapshot& entry = *response.add_latest_snapshots();
     entry.set_bucket_id(i);
     if (!snapshots.ok() || snapshots->empty()) continue;
@@ -226,9 +225,8 @@ Answer<wire::AcquireKvSnapshotLeaseResponse> AcquireKvSnapshotLease(
       snapshots.push_back({{TableId(table.table_id()), std::nullopt, 0}, -1});
     }
     for (const wire::PbKvSnapshotLeaseForBucket& bucket : table.bucket_snapshots()) {
-      snapshots.push_back(
-          {{TableId(table.table_id()), PartitionOf(bucket), bucket.bucket_id()},
-           bucket.snapshot_id()});
+      snapshots.push_back({{TableId(table.table_id()), PartitionOf(bucket), bucket.bucket_id()},
+                           bucket.snapshot_id()});
     }
   }
   WEIR_CO_ASSIGN(const std::vector<KvSnapshotName> missing,
@@ -279,8 +277,7 @@ Answer<wire::ListKvSnapshotsResponse> ListKvSnapshots(const RequestContext& cont
   if (request.has_partition_id()) response.set_partition_id(request.partition_id());
   for (int32_t i = 0; i < table->bucket_count(); ++i) {
     const TableBucket bucket{table->id, PartitionOf(request), i};
-    const Result<std::vector<KvSnapshot>> snapshots =
-        co_await context.node().KvSnapshotsOf(bucket);
+    const Result<std::vector<KvSnapshot>> snapshots = co_await context.node().KvSnapshotsOf(bucket);
     if (!snapshots.ok()) continue;
     for (const KvSnapshot& snapshot : *snapshots) {
       wire::PbKvSnapshot& entry = *response.add_active_snapshots();

@@ -182,8 +182,8 @@ Answer<wire::GetTableStatsResponse> GetTableStats(const RequestContext& context,
     std::vector<Task<Result<int64_t>>> asked;
     for (int i = begin; i < end; ++i) {
       const wire::PbTableStatsReqForBucket& bucket = request.buckets_req(i);
-      asked.push_back(context.node().Count(
-          TableBucket{table_id, PartitionOf(bucket), bucket.bucket_id()}));
+      asked.push_back(
+          context.node().Count(TableBucket{table_id, PartitionOf(bucket), bucket.bucket_id()}));
     }
     const std::vector<Result<int64_t>> counts = co_await WhenAll(std::move(asked));
     for (int i = begin; i < end; ++i) {
