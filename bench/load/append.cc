@@ -1,10 +1,11 @@
 // The append bench: batches that were encoded once go out with fresh sequence and checksum, several
-// in flight.
+// in flight. Upserts go the same way.
 #include "weir/load/append.h"
 
-#include <algorithm>
 #include <deque>
 #include <thread>
+
+#include "weir/load/rows.h"
 
 namespace weir::load {
 namespace {
@@ -29,34 +30,36 @@ class AppendStream {
     bucket.Number(2, plan_.bucket).TextHead(3, records.size());
     MessageWriter request;
     request.Number(1, plan_.acks).Number(2, plan_.table_id).Number(3, kTimeoutMs);
-    request.TextHead(4, bucket.text().size() + records.size());
+    request.TextHead(batch.bucket_field(), bucket.text().size() + records.size());
     ++sent_;
-    due_.push_back(due);
-    WEIR_TRY(connection_.Send(Api::kProduceLog, {request.text(), bucket.text(), records}));
+    in_flight_.push_back({.due = due, .at = {}, .row_count = batch.row_count()});
+    WEIR_TRY(connection_.Send(batch.api(), {request.text(), bucket.text(), records}));
     return Ok();
   }
 
-  /// Waits for an acknowledgement; returns when the batch was due. Answers come in the order of the
-  /// requests, as batches of one bucket are put in order.
-  Result<SteadyTime> Receive() {
+  /// Waits for an acknowledgement. Answers come in the order of the requests, as batches of one
+  /// bucket are put in order.
+  Result<Acknowledged> Receive() {
     WEIR_ASSIGN(const std::string_view answer, connection_.Receive());
     const std::optional<Field> bucket = FindField(answer, 1);
     if (!bucket) return Fail(ErrorCode::kIo, "an answer lacks its bucket");
     WEIR_TRY(BucketStatus(bucket->text, 3));
-    const SteadyTime due = due_.front();
-    due_.pop_front();
-    return due;
+    Acknowledged ack = in_flight_.front();
+    ack.at = Clock::now();
+    in_flight_.pop_front();
+    return ack;
   }
 
   int64_t sent() const { return sent_; }
-  int in_flight() const { return static_cast<int>(due_.size()); }
+  int in_flight() const { return static_cast<int>(in_flight_.size()); }
+  bool has_more() const { return !plan_.batch_count || sent_ < *plan_.batch_count; }
 
  private:
   Connection& connection_;
   std::vector<ReadyBatch>& batches_;
   const AppendPlan& plan_;
   int64_t sent_ = 0;
-  std::deque<SteadyTime> due_;
+  std::deque<Acknowledged> in_flight_;
 };
 
 }  // namespace
@@ -66,17 +69,17 @@ Status AppendWhile(const Running& running, Connection& connection, std::vector<R
   AppendStream stream(connection, batches, plan);
   const bool paced = plan.interval.count() > 0;
   const SteadyTime start = Clock::now();
-  while (running || stream.in_flight() > 0) {
+  while ((running && stream.has_more()) || stream.in_flight() > 0) {
     const SteadyTime due = paced ? start + plan.interval * stream.sent() : Clock::now();
-    const bool may_send = running && stream.in_flight() < plan.in_flight;
+    const bool may_send = running && stream.has_more() && stream.in_flight() < plan.in_flight;
     if (may_send && due <= Clock::now()) {
       WEIR_TRY(stream.Send(due));
     } else if (stream.in_flight() == 0) {
       std::this_thread::sleep_until(due);
     } else if (!may_send || connection.WaitReadable(due)) {
-      WEIR_ASSIGN(const SteadyTime acknowledged_due, stream.Receive());
-      acks.push_back({acknowledged_due, Clock::now()});
-      counters.rows += plan.batch_rows;
+      WEIR_ASSIGN(const Acknowledged ack, stream.Receive());
+      acks.push_back(ack);
+      counters.rows += ack.row_count;
       counters.requests += 1;
     }
     counters.sent_bytes = static_cast<int64_t>(connection.sent_bytes());
@@ -85,26 +88,23 @@ Status AppendWhile(const Running& running, Connection& connection, std::vector<R
   return Ok();
 }
 
-std::vector<int64_t> Within(const Measured& measured, const std::vector<Acknowledged>& acks) {
+std::vector<int64_t> Within(const Measured& measured,
+                            const std::vector<std::vector<Acknowledged>>& of_connections) {
   std::vector<int64_t> nanoseconds;
-  for (const Acknowledged& ack : acks) {
-    if (ack.due < measured.begin.time || ack.due >= measured.end.time) continue;
-    nanoseconds.push_back((ack.at - ack.due).count());
+  for (const std::vector<Acknowledged>& acks : of_connections) {
+    for (const Acknowledged& ack : acks) {
+      if (ack.due < measured.begin.time || ack.due >= measured.end.time) continue;
+      nanoseconds.push_back((ack.at - ack.due).count());
+    }
   }
   return nanoseconds;
 }
 
-Status AppendCount(Connection& connection, std::vector<ReadyBatch>& batches, const AppendPlan& plan,
-                   int64_t batch_count) {
-  AppendStream stream(connection, batches, plan);
-  while (stream.sent() < batch_count || stream.in_flight() > 0) {
-    if (stream.sent() < batch_count && stream.in_flight() < plan.in_flight) {
-      WEIR_TRY(stream.Send(Clock::now()));
-    } else {
-      WEIR_TRY(stream.Receive());
-    }
-  }
-  return Ok();
+Status AppendAll(Connection& connection, std::vector<ReadyBatch>& batches, const AppendPlan& plan) {
+  const Running running = true;
+  Counters counters;
+  std::vector<Acknowledged> acks;
+  return AppendWhile(running, connection, batches, plan, counters, acks);
 }
 
 Result<Report> RunAppend(const BenchOptions& options) {
@@ -126,7 +126,6 @@ Result<Report> RunAppend(const BenchOptions& options) {
                     .bucket = static_cast<int32_t>(bucket),
                     .writer = writer,
                     .acks = options.acks,
-                    .batch_rows = batch_rows,
                     .in_flight = options.in_flight > 0 ? options.in_flight : kInFlightDefault};
     if (options.rate > 0) {
       plan.interval = std::chrono::nanoseconds(
@@ -150,12 +149,7 @@ Result<Report> RunAppend(const BenchOptions& options) {
   WEIR_ASSIGN(const Measured measured, RunWorkers(options, counters, workers));
 
   int64_t acknowledged = 0;
-  std::vector<int64_t> ack_nanoseconds;
-  for (size_t i = 0; i < count; ++i) {
-    acknowledged += counters[i].rows;
-    const std::vector<int64_t> of_one = Within(measured, acks[i]);
-    ack_nanoseconds.insert(ack_nanoseconds.end(), of_one.begin(), of_one.end());
-  }
+  for (const Counters& each : counters) acknowledged += each.rows;
   WEIR_ASSIGN(const int64_t rows_after, cluster.CountRows(table));
   if (rows_after - rows_before != acknowledged) {
     return Fail(ErrorCode::kInternal,
@@ -169,7 +163,7 @@ Result<Report> RunAppend(const BenchOptions& options) {
   report.Add("batch_bytes", static_cast<int64_t>(batches[0][0].size()));
   report.AddThroughput(measured.begin, measured.end, RowBytes(options.columns),
                        !options.server_pids.empty());
-  report.AddPercentiles("ack", PercentilesOf(std::move(ack_nanoseconds)));
+  report.AddPercentiles("ack", PercentilesOf(Within(measured, acks)));
   return report;
 }
 

@@ -113,6 +113,14 @@ Status Cluster::DropTable(const TableName& name) {
   return Ok();
 }
 
+Result<bool> Cluster::HasTable(const TableName& name) {
+  const auto found =
+      bootstrap_.Call(Api::kGetMetadata, MessageWriter().Message(1, PathMessage(name)));
+  if (found.ok()) return true;
+  if (found.error().code == ErrorCode::kTableNotFound) return false;
+  return found.error();
+}
+
 Result<TableLocation> Cluster::Locate(const TableName& name) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   const MessageWriter request = MessageWriter().Message(1, PathMessage(name));
@@ -153,6 +161,24 @@ Result<int64_t> Cluster::CountRows(const TableLocation& location) {
     WEIR_TRY(BucketStatus(item->text, 2));
     const std::optional<Field> offset = FindField(item->text, 4);
     rows += offset ? offset->value : 0;
+  }
+  return rows;
+}
+
+Result<int64_t> Cluster::CountKeys(const TableLocation& location) {
+  int64_t rows = 0;
+  for (size_t bucket = 0; bucket < location.leaders.size(); ++bucket) {
+    WEIR_ASSIGN(Connection connection, Connection::Open(location.leaders[bucket]));
+    MessageWriter request;
+    request.Number(1, location.table_id)
+        .Message(2, MessageWriter().Number(2, static_cast<int64_t>(bucket)));
+    WEIR_ASSIGN(const std::string answer, connection.Call(Api::kGetTableStats, request));
+    const std::optional<Field> item = FindField(answer, 1);
+    if (!item) return Fail(ErrorCode::kIo, "an answer lacks its bucket");
+    WEIR_TRY(BucketStatus(item->text, 1));
+    const std::optional<Field> count = FindField(item->text, 5);
+    if (!count) return Fail(ErrorCode::kIo, "an answer lacks the number of rows");
+    rows += count->value;
   }
   return rows;
 }

@@ -34,9 +34,13 @@ class Cluster {
   Status CreateTables(const std::string& database, int count, const std::string& descriptor_json,
                       int in_flight);
   Status DropTable(const TableName& name);
+  Result<bool> HasTable(const TableName& name);
 
   /// Errors: kTableNotFound, kTimedOut (a bucket got no leader for half a minute).
   Result<TableLocation> Locate(const TableName& name);
+
+  /// The rows of a primary-key table, as the server counts them.
+  Result<int64_t> CountKeys(const TableLocation& location);
 
   /// The high watermarks of all buckets, added up.
   Result<int64_t> CountRows(const TableLocation& location);

@@ -2,7 +2,10 @@
 #include "weir/load/command.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
+
+#include "weir/load/keyed_rows.h"
 
 namespace weir::load {
 namespace {
@@ -11,13 +14,10 @@ void AddCommonOptions(CLI::App& command, BenchOptions& options) {
   command.add_option("--bootstrap", options.bootstrap, "server to measure, HOST:PORT")
       ->capture_default_str();
   command.add_option("--database", options.database)->capture_default_str();
-  command.add_option("--cols", options.columns, "10 (100 bytes a row) or 50 (1,000 bytes a row)")
-      ->check(CLI::IsMember({10, 50}))
-      ->capture_default_str();
   command.add_option("--buckets", options.buckets, "buckets of a table that is created")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  command.add_option("--compression", options.compression, "of the batches")
+  command.add_option("--compression", options.compression, "of the batches in the log")
       ->check(CLI::IsMember({"none", "lz4", "zstd"}))
       ->capture_default_str();
   command.add_option("--durability", options.durability, "of a table that is created (Weir only)")
@@ -27,8 +27,28 @@ void AddCommonOptions(CLI::App& command, BenchOptions& options) {
   command.add_flag("--json", options.json, "one line of JSON in place of a table");
 }
 
+void AddColumns(CLI::App& command, BenchOptions& options) {
+  command.add_option("--cols", options.columns, "10 (100 bytes a row) or 50 (1,000 bytes a row)")
+      ->check(CLI::IsMember({10, 50}))
+      ->capture_default_str();
+}
+
+void AddKeys(CLI::App& command, BenchOptions& options) {
+  command.add_option("--keys", options.keys, "distinct keys of a table that is filled")
+      ->check(CLI::Range(int64_t{kRowsPerPrefix}, int64_t{1} << 30))
+      ->capture_default_str();
+  command.add_option("--row-bytes", options.row_bytes, "of a row of 10 columns")
+      ->check(CLI::Range(kKeyedRowBytesMin, 100'000))
+      ->capture_default_str();
+  command
+      .add_option("--zipf", options.zipf,
+                  "exponent of the distribution of updated or looked up keys, below 1; 0: uniform")
+      ->check(CLI::Range(0.0, 0.999))
+      ->capture_default_str();
+}
+
 void AddRunOptions(CLI::App& command, BenchOptions& options) {
-  command.add_option("--table", options.table, "default: named after the bench and its columns");
+  command.add_option("--table", options.table, "default: named after the bench and its rows");
   command.add_option("--seconds", options.seconds)
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -85,6 +105,7 @@ CLI::App* AddBenchCommand(CLI::App& program, BenchOptions& options) {
   };
 
   CLI::App& append = add("append", "send ready-made batches", Bench::kAppend);
+  AddColumns(append, options);
   AddRunOptions(append, options);
   AddConnections(append, options);
   AddBatchRows(append, options);
@@ -92,6 +113,7 @@ CLI::App* AddBenchCommand(CLI::App& program, BenchOptions& options) {
 
   CLI::App& scan =
       add("scan", "fetch a table again and again, filling it first if it is missing", Bench::kScan);
+  AddColumns(scan, options);
   AddRunOptions(scan, options);
   AddConnections(scan, options);
   AddBatchRows(scan, options);
@@ -111,13 +133,47 @@ CLI::App* AddBenchCommand(CLI::App& program, BenchOptions& options) {
 
   CLI::App& latency =
       add("latency", "append single rows and wait for each with a fetch", Bench::kLatency);
+  AddColumns(latency, options);
   AddRunOptions(latency, options);
   AddAppending(latency, options);
   AddWaiting(latency, options);
 
   CLI::App& tables = add("tables", "create many tables", Bench::kTables);
+  AddColumns(tables, options);
   AddInFlight(tables, options);
   tables.add_option("--tables", options.tables)->check(CLI::PositiveNumber)->capture_default_str();
+
+  CLI::App& upsert = add("upsert", "write rows of a primary-key table", Bench::kUpsert);
+  AddKeys(upsert, options);
+  AddRunOptions(upsert, options);
+  AddConnections(upsert, options);
+  AddAppending(upsert, options);
+  upsert.add_option("--batch-rows", options.batch_rows, "default: as many as fit into 2 MiB")
+      ->check(CLI::Range(1, 1'000'000));
+  const std::map<std::string, UpsertPhase> phases = {{"insert", UpsertPhase::kInsert},
+                                                     {"update", UpsertPhase::kUpdate}};
+  upsert
+      .add_option("--phase", options.phase,
+                  "insert: each key once, into a new table; update: for some seconds")
+      ->transform(CLI::CheckedTransformer(phases));
+
+  const auto add_lookups = [&](CLI::App& command) {
+    AddKeys(command, options);
+    AddRunOptions(command, options);
+    AddConnections(command, options);
+    AddInFlight(command, options);
+    command.add_option("--rate", options.rate, "keys a second")->check(CLI::PositiveNumber);
+    command.add_option("--keys-per-request", options.keys_per_request)
+        ->check(CLI::Range(1, 100'000))
+        ->capture_default_str();
+    command
+        .add_option("--upsert-rate", options.upsert_rate,
+                    "rows a second that are updated meanwhile")
+        ->check(CLI::PositiveNumber);
+  };
+  add_lookups(
+      add("lookup", "look up keys, filling the table first if it is missing", Bench::kLookup));
+  add_lookups(add("prefix", "look up prefixes of keys, each with 10 rows", Bench::kPrefix));
   return bench;
 }
 

@@ -64,7 +64,6 @@ Result<Report> RunLatency(const BenchOptions& options) {
                         .bucket = 0,
                         .writer = writer,
                         .acks = options.acks,
-                        .batch_rows = 1,
                         .in_flight = options.in_flight > 0 ? options.in_flight : kInFlightDefault,
                         .interval = std::chrono::nanoseconds(static_cast<int64_t>(1e9 / rate)),
                         .on_send = [&](int64_t number, SteadyTime due) {
@@ -73,13 +72,13 @@ Result<Report> RunLatency(const BenchOptions& options) {
                           timeline.sent = number + 1;
                         }};
   std::vector<Counters> counters(1);
-  std::vector<Acknowledged> acks;
+  std::vector<std::vector<Acknowledged>> acks(1);
   const FetchSpec spec{table.table_id, 0};
   WEIR_ASSIGN(const Measured measured,
               RunWorkers(options, counters,
                          {[&](const Running& running) {
                             const Status done =
-                                AppendWhile(running, writing, batches, plan, counters[0], acks);
+                                AppendWhile(running, writing, batches, plan, counters[0], acks[0]);
                             timeline.is_sending = false;
                             return done;
                           },

@@ -140,16 +140,6 @@ std::string TableJson(int columns, int buckets, const std::string& compression,
       .dump();
 }
 
-ReadyBatch::ReadyBatch(Buffer batch)
-    : bytes_(std::move(batch)), header_(*DecodeLogBatchHeader(bytes_.bytes())) {}
-
-std::string_view ReadyBatch::Address(WriterId writer, BatchSequence sequence) {
-  header_.writer_id = writer;
-  header_.batch_sequence = sequence;
-  SealLogBatch(header_, bytes_.mutable_bytes());
-  return AsText(bytes_.bytes());
-}
-
 Result<std::vector<ReadyBatch>> MakeBatches(int columns, int batch_rows,
                                             const std::string& compression) {
   WEIR_ASSIGN(const ArrowCompression how, CompressionOf(compression));
@@ -159,7 +149,7 @@ Result<std::vector<ReadyBatch>> MakeBatches(int columns, int batch_rows,
   for (int first = 0; first + batch_rows <= std::max(kPoolRows, batch_rows); first += batch_rows) {
     ArrowBatchWriter writer(how);
     for (const ColumnKind& kind : kinds) kind.add(writer, chance, first, batch_rows);
-    batches.emplace_back(writer.Finish(kFirstSchema));
+    batches.push_back(ReadyBatch::OfLog(writer.Finish(kFirstSchema)));
   }
   return batches;
 }

@@ -6,13 +6,10 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "weir/base/buffer.h"
-#include "weir/base/ids.h"
 #include "weir/base/result.h"
-#include "weir/record/log_batch.h"
+#include "weir/load/ready_batch.h"
 
 namespace weir::load {
 
@@ -23,20 +20,6 @@ int RowBytes(int columns);
 /// `durability` may be empty.
 std::string TableJson(int columns, int buckets, const std::string& compression,
                       const std::string& durability);
-
-/// A log batch that can be sent many times, each time as another batch.
-class ReadyBatch {
- public:
-  explicit ReadyBatch(Buffer batch);
-
-  /// The batch as number `sequence` of `writer`.
-  std::string_view Address(WriterId writer, BatchSequence sequence);
-  size_t size() const { return bytes_.size(); }
-
- private:
-  Buffer bytes_;
-  LogBatchHeader header_;
-};
 
 /// 20,000 rows in batches of `batch_rows`, or one batch if that is more. Errors: kInvalidConfig.
 Result<std::vector<ReadyBatch>> MakeBatches(int columns, int batch_rows,

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "weir/base/bytes.h"
+#include "weir/record/log_batch.h"
 
 namespace weir::load {
 namespace {

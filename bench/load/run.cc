@@ -22,6 +22,9 @@ std::string_view NameOf(Bench bench) {
     case Bench::kScan: return "scan";
     case Bench::kLatency: return "latency";
     case Bench::kTables: return "tables";
+    case Bench::kUpsert: return "upsert";
+    case Bench::kLookup: return "lookup";
+    case Bench::kPrefix: return "prefix";
   }
   WEIR_UNREACHABLE();
 }
@@ -32,24 +35,31 @@ Result<Report> Run(const BenchOptions& options) {
     case Bench::kScan: return RunScan(options);
     case Bench::kLatency: return RunLatency(options);
     case Bench::kTables: return RunTables(options);
+    case Bench::kUpsert: return RunUpsert(options);
+    case Bench::kLookup: return RunLookup(options);
+    case Bench::kPrefix: return RunPrefix(options);
   }
   WEIR_UNREACHABLE();
 }
 
-/// The first error of the workers, and the news of it.
-class FirstError {
+/// How the workers end: which was the first to fail, and whether one still runs.
+class Workers {
  public:
-  void Set(Error error) {
+  explicit Workers(size_t count) : running_(count) {}
+
+  void End(Status done) {
     const std::lock_guard lock(mutex_);
-    if (!error_) error_ = std::move(error);
+    --running_;
+    if (!done.ok() && !error_) error_ = std::move(done).error();
     changed_.notify_all();
   }
 
-  /// Sleeps for `seconds`, or until there is an error; tells whether there is none.
-  bool SleepWithout(double seconds) {
+  /// Sleeps for `seconds`, or until one has failed or all have ended; tells whether none failed.
+  bool Sleep(double seconds) {
     std::unique_lock lock(mutex_);
-    return !changed_.wait_for(lock, std::chrono::duration<double>(seconds),
-                              [&] { return error_.has_value(); });
+    changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                      [&] { return error_ || running_ == 0; });
+    return !error_;
   }
 
   std::optional<Error> Take() {
@@ -60,6 +70,7 @@ class FirstError {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
+  size_t running_;
   std::optional<Error> error_;
 };
 
@@ -75,30 +86,37 @@ Status RunBench(const BenchOptions& options) {
 Result<Measured> RunWorkers(const BenchOptions& options, const std::vector<Counters>& counters,
                             const std::vector<std::function<Status(const Running&)>>& workers) {
   Running running = true;
-  FirstError error;
+  Workers ends(workers.size());
   std::vector<std::thread> threads;
   threads.reserve(workers.size());
   for (const auto& worker : workers) {
     threads.emplace_back([&] {
       // Sleeps end when they should, and not up to 50 microseconds later.
       prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-      if (Status done = worker(running); !done.ok()) error.Set(std::move(done).error());
+      ends.End(worker(running));
     });
   }
   Measured measured;
-  if (error.SleepWithout(options.warmup_seconds)) {
+  if (ends.Sleep(options.warmup_seconds)) {
     measured.begin = ReadNow(counters, options.server_pids);
-    error.SleepWithout(options.seconds);
+    ends.Sleep(options.seconds);
     measured.end = ReadNow(counters, options.server_pids);
   }
   running = false;
   for (std::thread& thread : threads) thread.join();
-  if (std::optional<Error> first = error.Take()) return *std::move(first);
+  if (std::optional<Error> first = ends.Take()) return *std::move(first);
   return measured;
 }
 
 TableName NameOf(const BenchOptions& options) {
   if (!options.table.empty()) return {options.database, options.table};
+  // What one of them has filled is of use to the others.
+  if (options.bench == Bench::kUpsert || options.bench == Bench::kLookup) {
+    return {options.database, fmt::format("rows_{}", options.row_bytes)};
+  }
+  if (options.bench == Bench::kPrefix) {
+    return {options.database, fmt::format("prefix_{}", options.row_bytes)};
+  }
   return {options.database, fmt::format("{}_{}", NameOf(options.bench), options.columns)};
 }
 

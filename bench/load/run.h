@@ -22,8 +22,8 @@ struct Measured {
 using Running = std::atomic<bool>;
 
 /// Calls each of `workers` on a thread of its own, reads `counters` when the warm-up and when the
-/// measured time is over, then ends the workers and waits for them. Returns the first error of a
-/// worker.
+/// measured time is over (or all workers have ended), then ends the workers and waits for them.
+/// Returns the first error of a worker.
 Result<Measured> RunWorkers(const BenchOptions& options, const std::vector<Counters>& counters,
                             const std::vector<std::function<Status(const Running&)>>& workers);
 
@@ -40,5 +40,8 @@ Result<Report> RunAppend(const BenchOptions& options);
 Result<Report> RunScan(const BenchOptions& options);
 Result<Report> RunLatency(const BenchOptions& options);
 Result<Report> RunTables(const BenchOptions& options);
+Result<Report> RunUpsert(const BenchOptions& options);
+Result<Report> RunLookup(const BenchOptions& options);
+Result<Report> RunPrefix(const BenchOptions& options);
 
 }  // namespace weir::load

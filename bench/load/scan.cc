@@ -23,9 +23,9 @@ Status Fill(const BenchOptions& options, const TableLocation& table) {
                           .bucket = static_cast<int32_t>(bucket),
                           .writer = writer,
                           .acks = options.acks,
-                          .batch_rows = batch_rows,
-                          .in_flight = kFillInFlight};
-    WEIR_TRY(AppendCount(connection, batches, plan, options.rows / buckets / batch_rows + 1));
+                          .in_flight = kFillInFlight,
+                          .batch_count = options.rows / buckets / batch_rows + 1};
+    WEIR_TRY(AppendAll(connection, batches, plan));
   }
   return Ok();
 }

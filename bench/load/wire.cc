@@ -153,6 +153,7 @@ Connection::Connection(Connection&& other) noexcept : fd_(-1) {
 Connection& Connection::operator=(Connection&& other) noexcept {
   std::swap(fd_, other.fd_);
   std::swap(next_request_id_, other.next_request_id_);
+  std::swap(answered_id_, other.answered_id_);
   std::swap(buffer_, other.buffer_);
   std::swap(begin_, other.begin_);
   std::swap(end_, other.end_);
@@ -244,6 +245,7 @@ Result<std::string_view> Connection::Receive() {
   const char type = frame[0];
   if (type == 2) return ErrorOf(frame.substr(1), 1);
   if (frame.size() < 5) return Fail(ErrorCode::kMalformedRequest, "an answer is cut short");
+  answered_id_ = LoadBig<int32_t>(reinterpret_cast<const std::byte*>(frame.data()) + 1);
   frame.remove_prefix(5);
   if (type != 0) return ErrorOf(frame, 1);
   return frame;

@@ -24,8 +24,12 @@ enum class Api : int16_t {
   kGetMetadata = 1012,
   kProduceLog = 1014,
   kFetchLog = 1015,
+  kPutKv = 1016,
+  kLookup = 1017,
   kListOffsets = 1021,
   kInitWriter = 1026,
+  kPrefixLookup = 1034,
+  kGetTableStats = 1059,
 };
 
 /// Writes a protobuf message field by field.
@@ -84,6 +88,8 @@ class Connection {
   /// The next answer, whichever request it belongs to: its body, valid until the next call.
   /// Errors: kIo (connection), and what the server answered (see Call).
   Result<std::string_view> Receive();
+  /// The request to which Receive gave the answer last.
+  int32_t answered_id() const { return answered_id_; }
 
   /// Send and receive, with nothing else in flight.
   /// Errors: kTableNotFound, kDatabaseExists, kTableExists; other codes of the server are
@@ -102,6 +108,7 @@ class Connection {
 
   int fd_;
   int32_t next_request_id_ = 0;
+  int32_t answered_id_ = -1;
   std::vector<char> buffer_;  // [begin_, end_) is received and not yet given out
   size_t begin_ = 0;
   size_t end_ = 0;
