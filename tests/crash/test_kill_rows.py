@@ -85,15 +85,18 @@ class PythonWriter:
     async def run(self):
         connection = await kit.connect(self.bootstrap, writer_retries=2**31 - 1)
         table = await connection.get_table(self.path)
-        writers = {None: table.new_upsert().create_writer()}
-        for columns in ((0, 1), (0, 2)):
-            writers[columns] = table.new_upsert().partial_update_by_index(list(columns)).create_writer()
+        writers = {columns: kit.PatientWriter(table, columns and [list(rows.COLUMNS)[i] for i in columns])
+                   for columns in (None, (0, 1), (0, 2))}
         while not self.is_ending:
             put = self.put(self.acked)
             writer = writers[put.columns]
-            handles = [writer.delete([k]) if r is None else writer.upsert(
-                {n: v for i, (n, v) in enumerate(zip(rows.COLUMNS, r)) if not put.columns or i in put.columns})
-                for k, r in put.records]
+            handles = []
+            for key, row in put.records:
+                if row is None:
+                    handles.append(await writer.delete([key]))
+                    continue
+                values = {n: v for i, (n, v) in enumerate(zip(rows.COLUMNS, row)) if not put.columns or i in put.columns}
+                handles.append(await writer.upsert(values))
             await writer.flush()
             for handle in handles:
                 await handle.wait()

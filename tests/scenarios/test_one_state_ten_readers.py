@@ -16,7 +16,7 @@ import pytest
 import flights as nycflights13
 import rows
 import wire as w
-from kit import connect, ready
+from kit import PatientWriter, connect, ready
 
 PLANES = pa.schema([("tailnum", pa.string()), ("model", pa.string()), ("seats", pa.int32()), ("revision", pa.int32())])
 KINDS = "ssii"
@@ -36,7 +36,7 @@ class Planes:
     async def write(self, writer, revision, places):
         for i in places:
             self.sent[i] = revision
-            writer.upsert([*self.rows[i], revision])
+            await writer.upsert([*self.rows[i], revision])
         await writer.flush()
         for i in places:
             self.acked[i] = revision
@@ -100,7 +100,7 @@ async def test_ten_jobs_share_one_table(workplace):
         fluss.Schema(PLANES, primary_keys=["tailnum"]), bucket_count=1))
     table = await connection.get_table(path)
     await ready(admin, table)
-    writer = table.new_upsert().create_writer()
+    writer = PatientWriter(table)
     everywhere = range(len(planes.rows))
     await planes.write(writer, 1, everywhere)
     stop = asyncio.Event()

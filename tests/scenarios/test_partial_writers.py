@@ -8,7 +8,7 @@ import fluss
 import pytest
 
 import wire as wire_protocol
-from kit import I, UA, UB, connect, fold, limit_rows, read_all, ready
+from kit import I, PatientWriter, UA, UB, connect, fold, limit_rows, read_all, ready
 
 INT, STRING, BIGINT = {"type": "INTEGER"}, {"type": "STRING"}, {"type": "BIGINT"}
 KEYS, WRITES, WRITERS = 20, 400, 4
@@ -107,7 +107,7 @@ def uses(engine):
 
 async def flushed(writer, rows):
     for i, row in enumerate(rows):
-        writer.upsert(row)
+        await writer.upsert(row)
         if i % 20 == 19:
             await writer.flush()
             await asyncio.sleep(0.01)
@@ -118,11 +118,11 @@ async def flushed(writer, rows):
 @pytest.mark.timeout(180)
 async def test_two_writers_of_different_columns(place):
     async def write_a(table):
-        writer = table.new_upsert().partial_update_by_name(["k", "a"]).create_writer()
+        writer = PatientWriter(table, ["k", "a"])
         await flushed(writer, [{"k": n % KEYS, "a": f"a{n}"} for n in range(WRITES)])
 
     async def write_b(table):
-        writer = table.new_upsert().partial_update_by_name(["k", "b"]).create_writer()
+        writer = PatientWriter(table, ["k", "b"])
         await flushed(writer, [{"k": n % KEYS, "b": n} for n in range(WRITES)])
 
     await place.write(write_a, write_b)
@@ -136,10 +136,10 @@ async def test_two_writers_of_different_columns(place):
 @pytest.mark.timeout(180)
 async def test_two_writers_of_whole_rows_with_gaps(place):
     async def write_a(table):
-        await flushed(table.new_upsert().create_writer(), [[n % KEYS, f"a{n}", None] for n in range(WRITES)])
+        await flushed(PatientWriter(table), [[n % KEYS, f"a{n}", None] for n in range(WRITES)])
 
     async def write_b(table):
-        await flushed(table.new_upsert().create_writer(), [[n % KEYS, None, n] for n in range(WRITES)])
+        await flushed(PatientWriter(table), [[n % KEYS, None, n] for n in range(WRITES)])
 
     await place.write(write_a, write_b)
     last = WRITES - KEYS
@@ -154,7 +154,7 @@ async def test_a_sum_and_the_greatest_value(place):
 
     def writing(stream):
         async def write(table):
-            await flushed(table.new_upsert().create_writer(), [[k, v, v, None] for k, v in stream])
+            await flushed(PatientWriter(table), [[k, v, v, None] for k, v in stream])
 
         return write
 
@@ -167,7 +167,7 @@ async def test_a_sum_and_the_greatest_value(place):
 @pytest.mark.timeout(180)
 async def test_the_first_row_wins(place):
     async def write(table):
-        await flushed(table.new_upsert().create_writer(), [[n % KEYS, f"a{n}", n] for n in range(WRITES)])
+        await flushed(PatientWriter(table), [[n % KEYS, f"a{n}", n] for n in range(WRITES)])
 
     await place.write(write)
     told = await place.check({k: (f"a{k}", k) for k in range(KEYS)})
@@ -181,7 +181,7 @@ async def test_the_highest_version_wins(place):
         async def write(table):
             versions = list(range(me, WRITES, WRITERS))
             random.Random(me).shuffle(versions)
-            await flushed(table.new_upsert().create_writer(), [[n % KEYS, f"a{n}", n] for n in versions])
+            await flushed(PatientWriter(table), [[n % KEYS, f"a{n}", n] for n in versions])
 
         return write
 
@@ -199,6 +199,6 @@ async def test_what_is_written_again_after_all_changes_nothing(place):
     """A replay of the whole stream by a writer that does not know that it was there before."""
     table = await place.table()
     for _ in range(2):
-        await flushed(table.new_upsert().create_writer(), [[n % KEYS, f"a{n}", n] for n in range(WRITES)])
+        await flushed(PatientWriter(table), [[n % KEYS, f"a{n}", n] for n in range(WRITES)])
     assert await state_of(table) == {k: (f"a{k}", k) for k in range(KEYS)}
     assert len(await read_all(table, KEYS, buckets=2)) == KEYS

@@ -70,6 +70,38 @@ async def delete(table, keys, columns=None) -> None:
         await acked(writer, writer.delete(k))
 
 
+class PatientWriter:
+    """Upserts and deletes of a table that go on when the server is killed. The client forgets all tables then, refuses rows of
+    those that it does not know, and asks for none while it has no rows to send: a scanner makes it ask."""
+
+    def __init__(self, table, columns=None):
+        self.table = table
+        builder = table.new_upsert()
+        self.writer = (builder if columns is None else builder.partial_update_by_name(columns)).create_writer()
+
+    async def upsert(self, row):
+        return await self._write(self.writer.upsert, row)
+
+    async def delete(self, key):
+        return await self._write(self.writer.delete, key)
+
+    async def flush(self) -> None:
+        await self.writer.flush()
+
+    async def _write(self, write, row):
+        end = time.monotonic() + 30
+        while True:
+            try:
+                return write(row)
+            except fluss.FlussError as e:
+                if e.error_code != 7 or time.monotonic() > end:
+                    raise
+            try:
+                (await self.table.new_scan().create_log_scanner()).subscribe(0, EARLIEST)
+            except fluss.FlussError:
+                await asyncio.sleep(0.02)       # the server is still away
+
+
 async def acked(writer, handle) -> None:
     await writer.flush()
     await handle.wait()
