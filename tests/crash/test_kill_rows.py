@@ -279,3 +279,61 @@ def test_snapshots_keep_replays_short(workplace):
     place.server.kill()
     assert replayed_by_start(place.server) <= further
     place.check()
+
+
+def test_a_table_dropped_just_before_a_kill_leaves_no_rows_behind(workplace):
+    place = Place(workplace, '[kv]\nsnapshot_interval = "100ms"\n')
+    folders = [place.server.data_dir / "kv", place.server.data_dir / "remote/kv"]
+
+    def left():
+        return [p for folder in folders if folder.exists() for p in folder.iterdir()]
+
+    for is_killed in (True, False):
+        place.put(200)
+        patience = time.monotonic() + 20
+        while len(left()) < 2:
+            assert time.monotonic() < patience, "no kv snapshot was taken"
+            time.sleep(0.02)
+        cluster = w.Cluster(place.server.bootstrap)
+        cluster.coordinator.call(w.DROP_TABLE, w.msg((1, w.table_path("fluss", "t")), (2, False)))
+        if is_killed:
+            place.server.restart()
+        patience = time.monotonic() + 20
+        while left():
+            assert time.monotonic() < patience, f"still there: {left()}"
+            time.sleep(0.02)
+        cluster = w.Cluster(place.server.bootstrap)
+        place.table_id = cluster.new_table("fluss", "t", rows.descriptor({"table.log.arrow.compression.type": "NONE"}))
+        place.state = {}
+        cluster.close()
+        place.put(10)
+        place.check()
+
+
+def test_a_stop_on_a_busy_server_keeps_all(workplace):
+    """SIGTERM under load: the process ends by itself with status 0, and the next start replays nothing."""
+    place = Place(workplace)
+    address = ("127.0.0.1", place.server.port)
+    variant = VARIANTS["as it comes"]
+    writers = [keyed.Writer(address, place.table_id, 0, me, lambda sequence, me=me: variant.put(me, sequence), pause=0.001)
+               for me in range(4)]
+    checker = keyed.Checker(place.table_id, 0, keyed.Model(), lambda writer_id, sequence: next(
+        variant.put(d.me, sequence) for d in writers if d.writer_id == writer_id))
+    for writer in writers:
+        writer.start()
+    for _ in range(5):
+        time.sleep(0.2)
+        for writer in writers:
+            writer.may_connect.clear()
+        assert place.server.stop() == 0, place.server.log_tail()
+        acked = {writer: dict(writer.acked) for writer in writers}
+        assert replayed_by_start(place.server) == 0
+        wire = w.Wire(*address)
+        replay = checker.check(wire)
+        wire.close()
+        for writer in writers:
+            checker.check_acked(replay, writer, acked[writer])
+            writer.may_connect.set()
+    for writer in writers:
+        writer.finish()
+        assert len(writer.acked) > 50
