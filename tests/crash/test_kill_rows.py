@@ -11,6 +11,7 @@ from functools import lru_cache
 import fluss
 import pytest
 
+import driver
 import keyed
 import kit
 import rows
@@ -220,18 +221,20 @@ def replayed_by_start(server) -> int:
 class Place:
     """A server with a table of one bucket, and what a plain dict has of it."""
 
-    def __init__(self, workplace, settings=""):
+    def __init__(self, workplace, settings="", **properties):
         self.server = workplace.server(settings=settings).start()
         cluster = w.Cluster(self.server.bootstrap)
-        self.table_id = cluster.new_table("fluss", "t", rows.descriptor({"table.log.arrow.compression.type": "NONE"}))
+        properties["table.log.arrow.compression.type"] = "NONE"
+        self.table_id = cluster.new_table("fluss", "t", rows.descriptor(properties))
         cluster.close()
         self.model, self.state = keyed.Model(), {}
 
-    def put(self, count):
-        """Single writes of many keys; each takes an offset or two."""
+    def put(self, count, keys=range(100), size=0):
+        """Single writes; each takes an offset or two."""
         cluster = w.Cluster(self.server.bootstrap)
         for n in range(count):
-            put = keyed.Put([(n % 100, (n % 100, f"write {n}", n))])
+            key = keys[n % len(keys)]
+            put = keyed.Put([(key, (key, f"write {n}".ljust(size, "x"), n))])
             assert cluster.put_kv(self.table_id, 0, put.encode())["error"] is None
             self.model.apply(self.state, put)
         end = cluster.list_offsets(self.table_id, [0], 1)[0][1]
@@ -279,6 +282,36 @@ def test_snapshots_keep_replays_short(workplace):
     place.server.kill()
     assert replayed_by_start(place.server) <= further
     place.check()
+
+
+@pytest.mark.parametrize("ending", ["kill", "stop"])
+def test_rows_outlive_their_changelog(workplace, ending):
+    """What is too old goes, but not before the rows and their kv snapshot are on the disk; what follows is replayed."""
+    place = Place(workplace, BUSY + '[kv]\nsnapshot_interval = "100ms"\nsnapshots_kept = 1\n', **{"table.log.ttl": "500ms"})
+    place.put(1_000, size=5_000)
+    changing = range(100, 105)
+    for _ in range(2):
+        cluster = w.Cluster(place.server.bootstrap)
+        patience = time.monotonic() + 30
+        start = 0
+        while start < 1_500:
+            place.put(5, changing)               # so that there are newer snapshots
+            assert time.monotonic() < patience, f"the changelog still begins at {start}"
+            start = cluster.list_offsets(place.table_id, [0], 0)[0][1]
+        cluster.close()
+        getattr(place.server, ending)()
+        place.server.start()
+        wire = w.Wire("127.0.0.1", place.server.port)
+        keys = list(range(110))
+        assert keyed.lookup(wire, place.table_id, 0, keys) == {k: place.state.get(k) for k in keys}
+        offset, scanned = keyed.scan(wire, place.table_id, 0)
+        assert {r[0]: r for r in scanned} == {r[0]: r for r in keyed.first_rows(wire, place.table_id, 0, 1000)} == place.state
+        assert keyed.count_of(wire, place.table_id, 0) == len(place.state)
+        # The snapshot and the changelog behind it are the state, too.
+        reply = w.decode(w.one(w.decode(wire.call(LATEST_SNAPSHOTS, w.msg((1, w.table_path("fluss", "t"))))), 3))
+        behind = [b.base_offset for b in driver.read_log(wire, place.table_id, 0, w.one(reply, 3))[0]]
+        assert not behind or behind[0] == w.one(reply, 3)
+        wire.close()
 
 
 def test_a_table_dropped_just_before_a_kill_leaves_no_rows_behind(workplace):
