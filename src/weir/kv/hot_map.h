@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "weir/base/bytes.h"
@@ -43,6 +44,11 @@ class HotMap {
 
   HotLookup FindNewest(Bytes key, HotRowRef* row);
   HotLookup FindCommitted(Bytes key, HotRowRef* row);
+
+  /// See KvState::Prefetch.
+  void Prefetch(std::span<const Bytes> keys, bool is_write) const {
+    tree_.Prefetch(keys, is_write);
+  }
 
   /// The newest version of these below the high watermark, a tombstone as well, or null.
   HotRow* Committed(HotRow* newest) const;

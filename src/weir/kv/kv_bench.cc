@@ -23,6 +23,7 @@ namespace {
 constexpr size_t kRows = 1'000'000;
 constexpr size_t kBatch = 1000;
 constexpr size_t kRowBytes = 100;
+constexpr size_t kPrefetch = 100;
 // What a row takes in memory, with its part of the tree.
 constexpr size_t kHotRowBytes = 190;
 
@@ -63,8 +64,6 @@ class World {
     KvHooks hooks;
     hooks.flush_wanted = [this] { flushes_.Spawn(Flush()); };
     state_->SetHooks(std::move(hooks));
-    keys_.reserve(kRows);
-    for (size_t i = 0; i < kRows; ++i) keys_.push_back(KeyOf(i));
   }
   ~World() {
     RunBlocking(loops_[0], Stop());
@@ -72,34 +71,34 @@ class World {
     std::filesystem::remove_all(root_);
   }
 
-  /// Puts rows [first, first + kBatch) of `order`, as a put does: reads the old ones, writes,
+  /// Puts rows of the keys from `first` on, as a put does: reads the old ones, writes,
   /// commits.
-  Task<void> Put(const std::vector<uint32_t>* order, size_t first) {
+  Task<void> Put(const std::vector<std::string>* keys, size_t first) {
     const bool has_room = co_await state_->AwaitRoom(std::chrono::seconds(60));
     if (!has_room) std::abort();
     int64_t inserted = 0;
-    std::vector<HotRowRef> pins = co_await Read(order, first, true, &inserted);
+    std::vector<HotRowRef> pins = co_await Read(keys, first, true, &inserted);
     for (size_t i = first; i < first + kBatch; ++i) {
       std::memcpy(row_.data(), &i, sizeof i);
-      state_->StagePut(AsBytes(keys_[(*order)[i]]), SchemaId(1), AsBytes(row_));
+      state_->StagePut(AsBytes((*keys)[i]), SchemaId(1), AsBytes(row_));
     }
     end_ += static_cast<int64_t>(kBatch);
     state_->Seal(LogOffset(end_), inserted);
     state_->OnCommitted(LogOffset(end_));
   }
 
-  Task<void> Lookup(const std::vector<uint32_t>* order, size_t first, size_t count) {
+  Task<void> Lookup(const std::vector<std::string>* keys, size_t first, size_t count) {
     int64_t absent = 0;
-    const auto rows = co_await Read(order, first, false, &absent, count);
+    const auto rows = co_await Read(keys, first, false, &absent, count);
     if (absent != 0) std::abort();
   }
 
-  Task<void> PutAll(const std::vector<uint32_t>* order) {
-    for (size_t i = 0; i < order->size(); i += kBatch) co_await Put(order, i);
+  Task<void> PutAll(const std::vector<std::string>* keys) {
+    for (size_t i = 0; i < keys->size(); i += kBatch) co_await Put(keys, i);
     co_await flushes_.Join();
   }
-  Task<void> LookupAll(const std::vector<uint32_t>* order, size_t batch) {
-    for (size_t i = 0; i < order->size(); i += batch) co_await Lookup(order, i, batch);
+  Task<void> LookupAll(const std::vector<std::string>* keys, size_t batch) {
+    for (size_t i = 0; i < keys->size(); i += batch) co_await Lookup(keys, i, batch);
   }
   Task<void> FlushAll() {
     co_await flushes_.Join();
@@ -111,12 +110,16 @@ class World {
   size_t hot_bytes() const { return memory_->hot_bytes(); }
 
  private:
-  Task<std::vector<HotRowRef>> Read(const std::vector<uint32_t>* order, size_t first, bool newest,
+  Task<std::vector<HotRowRef>> Read(const std::vector<std::string>* keys, size_t first, bool newest,
                                     int64_t* absent, size_t count = kBatch) {
     std::vector<HotRowRef> rows(count);
-    std::vector<Bytes> cold;
+    std::vector<Bytes> asked(count), cold;
+    for (size_t i = 0; i < count; ++i) asked[i] = AsBytes((*keys)[first + i]);
     for (size_t i = 0; i < count; ++i) {
-      const Bytes key = AsBytes(keys_[(*order)[first + i]]);
+      if (i % kPrefetch == 0) {
+        state_->Prefetch(std::span(asked).subspan(i, std::min(kPrefetch, count - i)), newest);
+      }
+      const Bytes key = asked[i];
       const HotLookup found =
           newest ? state_->FindNewest(key, &rows[i]) : state_->FindCommitted(key, &rows[i]);
       if (found == HotLookup::kCold) cold.push_back(key);
@@ -149,16 +152,16 @@ class World {
   std::unique_ptr<KvMemory> memory_;
   std::unique_ptr<KvState> state_;
   TaskScope flushes_;
-  std::vector<std::string> keys_;
   std::string row_ = std::string(kRowBytes, 'r');
   int64_t end_ = 0;
 };
 
-std::vector<uint32_t> Shuffled(uint64_t seed) {
-  std::vector<uint32_t> order(kRows);
-  for (size_t i = 0; i < kRows; ++i) order[i] = static_cast<uint32_t>(i);
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(seed));
-  return order;
+/// All keys, in some order.
+std::vector<std::string> Shuffled(uint64_t seed) {
+  std::vector<std::string> keys(kRows);
+  for (size_t i = 0; i < kRows; ++i) keys[i] = KeyOf(i);
+  std::shuffle(keys.begin(), keys.end(), std::mt19937_64(seed));
+  return keys;
 }
 
 /// Runs `work` once and counts its CPU time a row.

@@ -16,20 +16,20 @@ namespace {
 constexpr int kStepsMax = 256;
 constexpr Duration kCompactionPoll = std::chrono::milliseconds(20);
 constexpr int kCompactionPollsMax = 1500;
+constexpr Duration kSlowStep = std::chrono::seconds(10);
 
 }  // namespace
 
 Status MakeDurableDirectories(FileSystem& files, const std::string& path) {
-  std::string parent = path;
-  std::vector<std::string> changed;
-  while (!files.Exists(parent)) {
-    const size_t slash = parent.rfind('/');
-    parent = slash == std::string::npos ? "." : parent.substr(0, slash);
-    changed.push_back(parent);
+  // Whoever made one that exists may have died before its name was durable.
+  std::vector<std::string> parents;
+  for (std::string at = path; parents.empty() || !files.Exists(at); at = parents.back()) {
+    const size_t slash = at.rfind('/');
     if (slash == std::string::npos || slash == 0) break;
+    parents.push_back(at.substr(0, slash));
   }
   WEIR_TRY(files.MakeDirectories(path));
-  for (const std::string& directory : changed) WEIR_TRY(files.SyncDirectory(directory));
+  for (const std::string& parent : parents) WEIR_TRY(files.SyncDirectory(parent));
   return Ok();
 }
 
@@ -60,6 +60,7 @@ Task<Status> KvState::FlushInTurn(size_t dirty_bytes_max, bool is_exact) {
 
 Task<Status> KvState::FlushStep(bool is_exact) {
   if (is_stopped_) co_return Stopped();
+  const Duration start = loop_.Elapsed();
   if (map_.dirty_bytes() > 0) {
     WEIR_CO_TRY(co_await CloseFailedDb());
     WEIR_CO_ASSIGN(const std::shared_ptr<KvDb> db, co_await OpenDb());
@@ -68,7 +69,14 @@ Task<Status> KvState::FlushStep(bool is_exact) {
   HotMap::FlushStep step = map_.BeginFlush(memory_.config().flush_step_bytes, is_exact);
   while (map_.CollectFlush(step, rows_per_turn_)) co_await NextTurn(loop_);
   if (!step.rows.empty()) is_exact_ = false;
+  const Duration begin = loop_.Elapsed();
   const Status written = co_await WriteStep(step);
+  if (loop_.Elapsed() - start > kSlowStep) {
+    using std::chrono::duration_cast, std::chrono::milliseconds;
+    LogWarn("kv", "a flush is slow: path={} bytes={} waited_ms={} wrote_ms={}", directory_,
+            step.bytes, duration_cast<milliseconds>(begin - start).count(),
+            duration_cast<milliseconds>(loop_.Elapsed() - begin).count());
+  }
   if (!written.ok()) {
     map_.UndoFlush(step);
     Account();
@@ -102,7 +110,7 @@ Task<Status> KvState::WriteStep(const HotMap::FlushStep& step) {
       WEIR_TRY(db->WriteTable(path, std::move(rows)));
       WEIR_TRY(db->Ingest(path));
     }
-    WEIR_TRY(MakeDurableDirectories(files_, directory_));
+    if (!state.has_tables) WEIR_TRY(MakeDurableDirectories(files_, directory_));
     return ReplaceFile(files_, StatePath(directory_), EncodeStateFile(state));
   };
   co_return co_await pool_.Run(write);

@@ -116,7 +116,10 @@ Task<Result<std::shared_ptr<KvDb>>> KvState::OpenDb() {
   if (is_stopped_) co_return Stopped();
   if (db_ != nullptr) co_return db_;
   auto open = [this, must_exist = has_tables_]() -> Result<std::shared_ptr<KvDb>> {
-    if (!must_exist) WEIR_TRY(MakeDurableDirectories(files_, DbPath(directory_)));
+    if (!must_exist) {
+      WEIR_TRY(MakeDurableDirectories(files_, directory_));
+      WEIR_TRY(MakeDurableDirectories(files_, DbPath(directory_)));
+    }
     return KvDb::Open(DbPath(directory_), memory_, must_exist);
   };
   auto opened = co_await pool_.Run(open);

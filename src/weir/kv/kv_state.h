@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,9 @@ class KvState final : private KvMemoryUser {
 
   // --- Reading. Keys are as they stand in kv batches; values have the schema id before the row.
 
+  /// Fetches from memory what is needed to find these keys (and to write them): to be called before
+  /// many of them are looked for, some hundred at most at once. Only makes it faster.
+  void Prefetch(std::span<const Bytes> keys, bool is_write) const { map_.Prefetch(keys, is_write); }
   /// The newest version, committed or not; for who merges. `row` is set with kRow and stays as long
   /// as it is held.
   HotLookup FindNewest(Bytes key, HotRowRef* row) { return map_.FindNewest(key, row); }

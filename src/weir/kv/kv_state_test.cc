@@ -343,7 +343,7 @@ TEST_F(KvStateTest, AFullDiskCostsNothingButTheFlush) {
 TEST_F(KvStateTest, ADeathAtAnyCallOfAFlushLosesNothing) {
   WriteMany("k", 100, "start");
   size_t deaths = 0;
-  for (size_t call = 0; call < 200; ++call) {
+  for (size_t call = 0; call < 120; ++call) {
     WriteMany("k", 50 + call % 60, "row" + std::to_string(call));
     Write({{"k1000" + std::to_string(call % 10), ""}});
     world_.faults().FailFrom(call % 40, ErrorCode::kIo);

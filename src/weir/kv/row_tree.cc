@@ -217,6 +217,72 @@ HotRow* RowTree::Find(Bytes key) const {
   return nullptr;
 }
 
+namespace {
+
+// As many as the processor has under way at once, about.
+constexpr size_t kWalks = 16;
+constexpr size_t kCacheLine = 64;
+
+void FetchLines(const void* at, size_t lines) {
+  for (size_t i = 0; i < lines; ++i)
+    __builtin_prefetch(static_cast<const char*>(at) + i * kCacheLine);
+}
+
+/// A search that does one step at a time, and fetches what the next one needs.
+struct Walk {
+  const Bytes* key = nullptr;
+  uintptr_t at = 0;
+  size_t depth = 0;
+
+  /// Returns whether there is a next step.
+  bool Step(bool with_neighbours) {
+    // The beginning of a small node or of a row, which are most of what is not in the cache.
+    constexpr size_t kLines = 3;
+    HotRow* row = nullptr;
+    if (Parts::IsRow(at)) {
+      row = Parts::AsRow(at);
+    } else {
+      RowTree::Node* const node = Parts::AsNode(at);
+      depth += node->prefix_bytes;
+      if (depth > key->size()) return false;
+      if (depth < key->size()) {
+        const uintptr_t* const child = Parts::FindChild(node, Parts::ByteAt(*key, depth++));
+        if (child == nullptr) return false;
+        at = *child;
+        FetchLines(reinterpret_cast<const void*>(at & ~uintptr_t{1}), kLines);
+        return !Parts::IsRow(at) || with_neighbours;
+      }
+      row = node->own;
+    }
+    if (row == nullptr || !with_neighbours) return false;
+    if (row->previous != nullptr) FetchLines(row->previous, 1);
+    if (row->next != nullptr) FetchLines(row->next, 1);
+    return false;
+  }
+};
+
+}  // namespace
+
+void RowTree::Prefetch(std::span<const Bytes> keys, bool with_neighbours) const {
+  if (root_ == 0) return;
+  Walk walks[kWalks];
+  size_t running = 0;
+  const Bytes* next = keys.data();
+  const Bytes* const end = next + keys.size();
+  while (running < kWalks && next != end) walks[running++] = {next++, root_, 0};
+  while (running > 0) {
+    for (size_t i = 0; i < running;) {
+      if (walks[i].Step(with_neighbours)) {
+        ++i;
+      } else if (next != end) {
+        walks[i++] = {next++, root_, 0};
+      } else {
+        walks[i] = walks[--running];
+      }
+    }
+  }
+}
+
 HotRow* RowTree::Put(HotRow* row) {
   const Bytes key = row->key();
   Child* slot = &root_;

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "weir/base/bytes.h"
@@ -23,6 +24,9 @@ class RowTree {
 
   /// The row with this key, or null.
   HotRow* Find(Bytes key) const;
+  /// Fetches what looking for these keys will touch from memory, for many keys at once, so that the
+  /// waits overlap; `with_neighbours`: also what taking the rows out of their lists will touch.
+  void Prefetch(std::span<const Bytes> keys, bool with_neighbours) const;
   /// Puts `row` in the place of the one with the same key, and gives that one, or null.
   HotRow* Put(HotRow* row);
   /// Takes the row with this key out and gives it, or null.

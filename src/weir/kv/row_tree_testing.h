@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "weir/base/check.h"
 #include "weir/kv/row_tree.h"
@@ -54,7 +55,16 @@ class TreeModel {
   void CheckOrder() const { CheckOrderFrom(""); }
   void CheckAll() const {
     CheckOrder();
-    for (const auto& [key, row] : keys_) WEIR_CHECK(tree_.Find(AsBytes(key)) == row.get());
+    std::vector<Bytes> all;
+    for (const auto& [key, row] : keys_) {
+      WEIR_CHECK(tree_.Find(AsBytes(key)) == row.get());
+      // Also keys that are not there, and end or go on elsewhere.
+      all.push_back(AsBytes(key));
+      if (!key.empty()) all.push_back(AsBytes(key).first(key.size() - 1));
+      if (!key.empty()) all.push_back(AsBytes(key).subspan(1));
+    }
+    tree_.Prefetch(all, true);
+    tree_.Prefetch(all, false);
   }
 
  private:
