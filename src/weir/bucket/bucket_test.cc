@@ -100,13 +100,6 @@ TEST_F(BucketTest, RefusesWhatIsNoBatchOfTheTableAndChangesNothing) {
   EXPECT_EQ(bucket_->high_watermark(), LogOffset(0));
 }
 
-TEST_F(BucketTest, APrimaryKeyTableTakesNoRecords) {
-  auto table = ArrowTable();
-  table->is_log_table = false;
-  Make(table);
-  EXPECT_EQ(Append(ArrowBatch(0, 1)).error().code, ErrorCode::kInvalidTable);
-}
-
 TEST_F(BucketTest, ReadsOnlyWithinTheLog) {
   ASSERT_TRUE(Append(ArrowBatch(0, 3)).ok());
   EXPECT_EQ(Read(4).error().code, ErrorCode::kOffsetOutOfRange);

@@ -1,0 +1,214 @@
+// Puts and lookups of one bucket, over a real group log and a state in memory.
+#include <gtest/gtest.h>
+
+#include "weir/bucket/bucket.h"
+#include "weir/log/log_testing.h"
+#include "weir/record/kv_batch.h"
+
+namespace weir {
+namespace {
+
+constexpr Duration kLong = std::chrono::seconds(30);
+const TableBucket kId = BucketId(5);
+
+/// A table of (k INT, v STRING), keyed by k.
+std::shared_ptr<const BucketTable> KeyedTable(MergeEngine engine = MergeEngine::kNone) {
+  const std::vector<DataType> types = {DataType::Of(TypeKind::kInt).NotNull(),
+                                       DataType::Of(TypeKind::kString)};
+  auto rules = std::make_shared<MergeRules>();
+  rules->engine = engine;
+  rules->columns = {Column{"k", types[0], 0, std::nullopt, std::nullopt},
+                    Column{"v", types[1], 1, std::nullopt, std::nullopt}};
+  rules->primary_key = {0};
+  auto rows = std::make_shared<RowTable>(
+      KvFormat::kCompacted, KeyCodec::Make(KeyEncoding::kCompacted, {types[0]}).value());
+  rows->merge = rules;
+  rows->codecs.emplace_back(KvFormat::kCompacted, types);
+  rows->key_columns = {0};
+  auto table = std::make_shared<BucketTable>();
+  table->rows = rows;
+  for (const DataType& type : types) table->columns.push_back(LayoutOf(type));
+  table->columns_of_version = {2};
+  return table;
+}
+
+std::string Key(int32_t k) {
+  return std::string(1, static_cast<char>(k));
+}
+std::string Row(int32_t k, const std::string& v) {
+  return std::string(1, '\0') + static_cast<char>(k) + static_cast<char>(v.size()) + v;
+}
+std::string Value(int32_t k, const std::string& v) {
+  return std::string("\1\0", 2) + Row(k, v);
+}
+
+class NoNumbers final : public NumberSource {
+ public:
+  Task<Result<NumberRange>> Reserve(TableId, int64_t) override {
+    co_return Fail(ErrorCode::kInternal, "no table of these tests has numbers");
+  }
+};
+
+class BucketRowsTest : public testing::Test {
+ protected:
+  BucketRowsTest() {
+    world_.Start();
+    Open();
+  }
+  ~BucketRowsTest() override { Close(); }
+
+  void Open() {
+    auto state = KvState::Open(::testing::TempDir() + "weir_no_state", world_.files(), memory_,
+                               world_.loop(), world_.pool());
+    ASSERT_TRUE(state.ok());
+    world_.OnLoop([&] {
+      bucket_ = std::make_shared<Bucket>(kId, KeyedTable(), world_.log(), world_.loop(),
+                                         *std::move(state), numbers_);
+    });
+  }
+  /// As a crash leaves it: what is in memory is gone.
+  void Close() {
+    world_.OnLoop([&] { bucket_->Close(); });
+    world_.Await(bucket_->Stop());
+    world_.OnLoop([&] { bucket_.reset(); });
+  }
+
+  Result<LogOffset> Put(Buffer batch, PutMode mode = {}) {
+    return world_.Await(
+        bucket_->Put(std::move(batch), std::move(mode), Acks::kAll, Timestamp(1000), kLong));
+  }
+  Result<LogOffset> PutRow(int32_t k, const std::string& v, WriterId writer = kNoWriterId,
+                           BatchSequence sequence = kNoBatchSequence) {
+    KvBatchWriter batch;
+    batch.Put(AsBytes(Key(k)), AsBytes(Row(k, v)));
+    return Put(batch.Finish(SchemaId(1), writer, sequence));
+  }
+  Result<LogOffset> Delete(int32_t k) {
+    KvBatchWriter batch;
+    batch.Delete(AsBytes(Key(k)));
+    return Put(batch.Finish(SchemaId(1)));
+  }
+  /// The stored value, or "absent".
+  std::string Look(int32_t k) {
+    const std::string key = Key(k);
+    const Result<RowValues> found = world_.Await(bucket_->Lookup({AsBytes(key)}));
+    if (!found.ok()) return found.error().message;
+    return found->sizes[0] == RowValues::kAbsent ? "absent"
+                                                 : std::string(AsText(found->bytes.bytes()));
+  }
+  int64_t rows() {
+    return world_.OnLoop([&] { return bucket_->Count().value(); });
+  }
+  LogOffset end() {
+    return world_.OnLoop([&] { return bucket_->high_watermark(); });
+  }
+
+  LogWorld world_;
+  KvMemory memory_{KvMemoryConfig{.bytes_max = 64 << 20}, {&world_.loop()}};
+  NoNumbers numbers_;
+  std::shared_ptr<Bucket> bucket_;
+};
+
+TEST_F(BucketRowsTest, APutIsTheCurrentRowAndItsChangelog) {
+  EXPECT_EQ(*PutRow(1, "a"), LogOffset(1));
+  EXPECT_EQ(*PutRow(1, "b"), LogOffset(3)) << "-U and +U";
+  EXPECT_EQ(*PutRow(2, "c"), LogOffset(4));
+  EXPECT_EQ(Look(1), Value(1, "b"));
+  EXPECT_EQ(Look(3), "absent");
+  EXPECT_EQ(rows(), 2);
+  EXPECT_EQ(*Delete(1), LogOffset(5));
+  EXPECT_EQ(Look(1), "absent");
+  EXPECT_EQ(rows(), 1);
+}
+
+TEST_F(BucketRowsTest, APutThatChangesNothingTakesOneOffset) {
+  EXPECT_EQ(*Delete(9), LogOffset(1));
+  EXPECT_EQ(rows(), 0);
+}
+
+TEST_F(BucketRowsTest, ARepeatedPutIsAnsweredWithItsEndAndLandsOnce) {
+  EXPECT_EQ(*PutRow(1, "a", WriterId(7), BatchSequence(0)), LogOffset(1));
+  EXPECT_EQ(*PutRow(1, "b", WriterId(7), BatchSequence(1)), LogOffset(3));
+  EXPECT_EQ(*PutRow(1, "a", WriterId(7), BatchSequence(0)), LogOffset(1));
+  EXPECT_EQ(Look(1), Value(1, "b"));
+  EXPECT_EQ(end(), LogOffset(3));
+  EXPECT_EQ(PutRow(1, "c", WriterId(7), BatchSequence(5)).error().code,
+            ErrorCode::kOutOfOrderSequence);
+}
+
+TEST_F(BucketRowsTest, APutThatFailsHalfWayLeavesNothing) {
+  ASSERT_TRUE(PutRow(1, "a").ok());
+  KvBatchWriter batch;
+  batch.Put(AsBytes(Key(1)), AsBytes(Row(1, "b")));
+  batch.Put(AsBytes(Key(2)), AsBytes(Row(3, "the row of another key")));
+  EXPECT_EQ(Put(batch.Finish(SchemaId(1))).error().code, ErrorCode::kCorruptBatch);
+  EXPECT_EQ(Look(1), Value(1, "a"));
+  EXPECT_EQ(Look(2), "absent");
+  EXPECT_EQ(end(), LogOffset(1));
+  EXPECT_EQ(rows(), 1);
+}
+
+TEST_F(BucketRowsTest, RefusesWhatIsNoPutOfTheTable) {
+  KvBatchWriter batch;
+  batch.Put(AsBytes(Key(1)), AsBytes(Row(1, "a")));
+  EXPECT_EQ(Put(batch.Finish(SchemaId(2))).error().code, ErrorCode::kSchemaNotFound);
+  EXPECT_EQ(Put(Buffer()).error().code, ErrorCode::kCorruptBatch);
+  batch.Put(AsBytes(Key(1)), AsBytes(Row(1, "a")));
+  PutMode mode;
+  mode.target_columns = {1};
+  EXPECT_EQ(Put(batch.Finish(SchemaId(1)), mode).error().code, ErrorCode::kInvalidTargetColumn);
+  const Result<LogOffset> records =
+      world_.Await(bucket_->Append(Buffer::Allocate(1), Acks::kAll, Timestamp(1), kLong));
+  EXPECT_EQ(records.error().code, ErrorCode::kInvalidTable);
+  EXPECT_EQ(end(), LogOffset(0));
+}
+
+TEST_F(BucketRowsTest, ARestartMakesTheRowsOfTheChangelog) {
+  for (int32_t k = 1; k <= 20; ++k) ASSERT_TRUE(PutRow(k, "old").ok());
+  for (int32_t k = 1; k <= 10; ++k) ASSERT_TRUE(PutRow(k, "new").ok());
+  for (int32_t k = 1; k <= 5; ++k) ASSERT_TRUE(Delete(k).ok());
+  Close();
+  Open();
+  EXPECT_EQ(Look(7), "absent") << "nothing is there before the replay";
+  const Result<int64_t> replayed = world_.Await(bucket_->Recover());
+  EXPECT_EQ(*replayed, 20 + 2 * 10 + 5);
+  EXPECT_EQ(rows(), 15);
+  EXPECT_EQ(Look(3), "absent");
+  EXPECT_EQ(Look(7), Value(7, "new"));
+  EXPECT_EQ(Look(17), Value(17, "old"));
+  EXPECT_EQ(*PutRow(17, "again"), LogOffset(47));
+}
+
+TEST_F(BucketRowsTest, ALookupMayMakeTheRow) {
+  ASSERT_TRUE(PutRow(1, "a").ok());
+  const std::string keys = Key(1) + Key(2);
+  const auto found = world_.Await(bucket_->LookupOrInsert(
+      {AsBytes(keys).first(1), AsBytes(keys).last(1)}, Acks::kAll, Timestamp(1), kLong));
+  ASSERT_TRUE(found.ok());
+  // Column v is null: the second bit of the first byte.
+  const std::string made = std::string("\1\0\2", 3) + Key(2);
+  EXPECT_EQ(AsText(found->bytes.bytes()), Value(1, "a") + made);
+  EXPECT_EQ(rows(), 2);
+  EXPECT_EQ(end(), LogOffset(2));
+}
+
+TEST_F(BucketRowsTest, PrefixesAndFirstRowsAreInKeyOrder) {
+  for (const int32_t k : {9, 3, 5}) ASSERT_TRUE(PutRow(k, "v").ok());
+  ASSERT_TRUE(Delete(3).ok());
+  const auto lists = world_.Await(bucket_->LookupPrefixes({Bytes(), AsBytes(Key(5))}));
+  ASSERT_TRUE(lists.ok());
+  EXPECT_EQ(AsText((*lists)[0].bytes.bytes()), Value(5, "v") + Value(9, "v"));
+  EXPECT_EQ(AsText((*lists)[1].bytes.bytes()), Value(5, "v"));
+  ValueBatchWriter first;
+  first.Add(AsBytes(Value(5, "v")));
+  EXPECT_EQ(AsText(world_.Await(bucket_->FirstRows(1))->bytes()), AsText(first.Finish().bytes()));
+}
+
+TEST_F(BucketRowsTest, WhoWaitsHearsThatTheBucketWasDropped) {
+  ASSERT_TRUE(PutRow(1, "a").ok());
+  world_.OnLoop([&] { bucket_->Close(); });
+  EXPECT_EQ(PutRow(1, "b").error().code, ErrorCode::kUnknownBucket);
+}
+
+}  // namespace
+}  // namespace weir
