@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "weir/record/kv_batch.h"
@@ -14,6 +15,10 @@ namespace {
 // What one step of a scan takes: the loop is not kept longer.
 constexpr size_t kStepRows = 1024;
 constexpr size_t kStepBytes = 1 << 20;
+
+// Rows of memory that are fetched together: so few that they are still in the cache when they are
+// read.
+constexpr size_t kRowsAhead = 128;
 
 Error TooLarge() {
   return Fail(ErrorCode::kRecordTooLarge,
@@ -76,6 +81,11 @@ Task<Result<RowValues>> LookupRows(KvState* state, std::vector<Bytes> keys) {
   std::vector<Bytes> cold;
   std::vector<size_t> cold_places;
   for (size_t i = 0; i < keys.size(); ++i) {
+    if (i % kRowsAhead == 0) {
+      state->Prefetch(
+          std::span<const Bytes>(keys).subspan(i).first(std::min(kRowsAhead, keys.size() - i)),
+          false);
+    }
     if (state->FindCommitted(keys[i], &rows[i]) != HotLookup::kCold) continue;
     cold.push_back(keys[i]);
     cold_places.push_back(i);

@@ -6,6 +6,10 @@
 namespace weir {
 namespace {
 
+// Rows of memory that are fetched together: so few that they are still in the cache when they are
+// merged.
+constexpr size_t kRowsAhead = 128;
+
 /// Rows kept for the merge of one record.
 void Resize(std::vector<FieldValue>& fields, size_t columns) {
   if (fields.size() != columns) fields.assign(columns, FieldValue{});
@@ -26,6 +30,7 @@ struct RowWrites::Scratch {
   std::vector<FieldValue> input;
   std::vector<FieldValue> merged;
   std::vector<FieldValue> key;
+  std::vector<Bytes> keys;
   std::string bytes;
   const RowTable* changelog_table = nullptr;
   std::unique_ptr<ChangelogWriter> changelog;
@@ -64,9 +69,12 @@ Task<Result<std::vector<HotRowRef>>> RowWrites::Prepare(std::shared_ptr<const Ro
       WEIR_CO_ASSIGN(reserved_, co_await numbers_.Reserve(table_, count));
     }
   }
+  if (!state_.may_be_cold()) co_return std::vector<HotRowRef>();
   std::vector<Bytes> cold;
   const bool is_blind = ReplacesBlindly(*table, *merger);
-  for (const KvRecord& record : batch->records) {
+  for (size_t i = 0; i < batch->records.size(); ++i) {
+    if (i % kRowsAhead == 0) PrefetchRows(std::span(batch->records).subspan(i));
+    const KvRecord& record = batch->records[i];
     if (is_blind && record.row) continue;
     HotRowRef row;
     switch (state_.FindNewest(record.key, &row)) {
@@ -118,7 +126,9 @@ Status RowWrites::MergeRecords(const RowTable& table, const KvBatchView& batch, 
   Resize(scratch_->input, columns);
   Resize(scratch_->merged, columns);
   Resize(scratch_->key, table.key_columns.size());
-  for (const KvRecord& record : batch.records) {
+  for (size_t i = 0; i < batch.records.size(); ++i) {
+    if (i % kRowsAhead == 0) PrefetchRows(std::span(batch.records).subspan(i));
+    const KvRecord& record = batch.records[i];
     if (record.row) {
       WEIR_TRY(PutRow(table, batch.header.schema_id, record, merger, row_count_change));
     } else {
@@ -126,6 +136,15 @@ Status RowWrites::MergeRecords(const RowTable& table, const KvBatchView& batch, 
     }
   }
   return Ok();
+}
+
+void RowWrites::PrefetchRows(std::span<const KvRecord> records) {
+  std::vector<Bytes>& keys = scratch_->keys;
+  keys.clear();
+  for (const KvRecord& record : records.first(std::min(kRowsAhead, records.size()))) {
+    keys.push_back(record.key);
+  }
+  state_.Prefetch(keys, true);
 }
 
 // Fields that the schema of `value` does not have yet are null.

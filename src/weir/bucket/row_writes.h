@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "weir/bucket/bucket_table.h"
@@ -55,6 +56,8 @@ class RowWrites {
  private:
   struct Scratch;
 
+  /// Fetches the first of `records` from memory: what is there of them, and their places.
+  void PrefetchRows(std::span<const KvRecord> records);
   Status MergeRecords(const RowTable& table, const KvBatchView& batch, RowMerger& merger,
                       int64_t* row_count_change);
   Status PutRow(const RowTable& table, SchemaId schema, const KvRecord& record, RowMerger& merger,

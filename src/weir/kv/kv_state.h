@@ -96,6 +96,9 @@ class KvState final : private KvMemoryUser {
   /// Opens a scan at the high watermark; flushes what is committed. Errors: as Flush.
   Task<Result<std::unique_ptr<KvScan>>> OpenScan();
 
+  /// Whether any key may have to be read from the disk.
+  bool may_be_cold() const { return !map_.is_complete(); }
+
   /// Committed rows.
   int64_t row_count() const { return map_.row_count(); }
   /// Memory of all that is in the map.
