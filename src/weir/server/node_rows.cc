@@ -2,23 +2,40 @@
 #include <algorithm>
 #include <set>
 
+#include "weir/base/log.h"
 #include "weir/server/real_node.h"
 
 namespace weir {
+namespace {
+
+/// The client hears of a damaged or failing disk, and so does who runs the server.
+template <typename T>
+Result<T> LogDamage(Result<T> result, const TableBucket& bucket, std::string_view operation) {
+  if (!result.ok() &&
+      (result.error().code == ErrorCode::kCorruptData || result.error().code == ErrorCode::kIo)) {
+    LogError("server", "rows cannot be read or written: operation={} bucket={} reason={}",
+             operation, bucket, result.error().message);
+  }
+  return result;
+}
+
+}  // namespace
 
 Task<Result<LogOffset>> RealNode::PutThere(GroupShard* shard, TableBucket id, Buffer batch,
                                            PutMode mode, Acks acks, Duration timeout) {
   const std::shared_ptr<Bucket> bucket = shard->Find(id);
   if (bucket == nullptr) co_return UnknownBucket(id);
-  co_return co_await bucket->Put(std::move(batch), std::move(mode), acks, world_.clock.Now(),
-                                 timeout);
+  Result<LogOffset> end =
+      co_await bucket->Put(std::move(batch), std::move(mode), acks, world_.clock.Now(), timeout);
+  co_return LogDamage(std::move(end), id, "put");
 }
 
 Task<Result<RowValues>> RealNode::LookupThere(GroupShard* shard, TableBucket id,
                                               std::vector<Bytes> keys) {
   const std::shared_ptr<Bucket> bucket = shard->Find(id);
   if (bucket == nullptr) co_return UnknownBucket(id);
-  co_return co_await bucket->Lookup(std::move(keys));
+  Result<RowValues> values = co_await bucket->Lookup(std::move(keys));
+  co_return LogDamage(std::move(values), id, "lookup");
 }
 
 Task<Result<RowValues>> RealNode::LookupOrInsertThere(GroupShard* shard, TableBucket id,
@@ -34,13 +51,15 @@ Task<Result<std::vector<RowValues>>> RealNode::LookupPrefixesThere(GroupShard* s
                                                                    std::vector<Bytes> prefixes) {
   const std::shared_ptr<Bucket> bucket = shard->Find(id);
   if (bucket == nullptr) co_return UnknownBucket(id);
-  co_return co_await bucket->LookupPrefixes(std::move(prefixes));
+  Result<std::vector<RowValues>> lists = co_await bucket->LookupPrefixes(std::move(prefixes));
+  co_return LogDamage(std::move(lists), id, "prefix lookup");
 }
 
 Task<Result<Buffer>> RealNode::FirstRowsThere(GroupShard* shard, TableBucket id, int64_t limit) {
   const std::shared_ptr<Bucket> bucket = shard->Find(id);
   if (bucket == nullptr) co_return UnknownBucket(id);
-  co_return co_await bucket->FirstRows(limit);
+  Result<Buffer> rows = co_await bucket->FirstRows(limit);
+  co_return LogDamage(std::move(rows), id, "limit scan");
 }
 
 Task<Result<ScanPage>> RealNode::OpenScanThere(GroupShard* shard, TableBucket id, int64_t rows_max,
@@ -48,7 +67,8 @@ Task<Result<ScanPage>> RealNode::OpenScanThere(GroupShard* shard, TableBucket id
   const std::shared_ptr<Bucket> bucket = shard->Find(id);
   if (bucket == nullptr) co_return UnknownBucket(id);
   WEIR_CO_TRY(shard->scans().CheckRoom(id));
-  WEIR_CO_ASSIGN(std::unique_ptr<KvScan> scan, co_await bucket->OpenScan());
+  Result<std::unique_ptr<KvScan>> opened = co_await bucket->OpenScan();
+  WEIR_CO_ASSIGN(std::unique_ptr<KvScan> scan, LogDamage(std::move(opened), id, "scan"));
   co_return co_await shard->scans().Open(id, std::move(scan), rows_max, bytes_max,
                                          shard->loop().Elapsed());
 }
