@@ -101,6 +101,12 @@ Task<Result<RowValues>> Bucket::LookupOrInsert(std::vector<Bytes> keys, Acks ack
   }
   if (missing.empty()) co_return found;
   const std::shared_ptr<const RowTable> table = table_->rows;
+  if (table->key_columns.size() != table->merge->primary_key.size()) {
+    co_return Fail(ErrorCode::kUnsupported,
+                   "lookups do not insert into partitioned tables, whose keys do not tell the "
+                   "partition; put the row instead: bucket={}",
+                   id_);
+  }
   WEIR_CO_ASSIGN(Buffer batch, RowsOfKeys(*table, missing));
   // A partial write of nothing but the key leaves a row alone that has come meanwhile.
   PutMode mode;

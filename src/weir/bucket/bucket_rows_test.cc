@@ -11,15 +11,15 @@ namespace {
 constexpr Duration kLong = std::chrono::seconds(30);
 const TableBucket kId = BucketId(5);
 
-/// A table of (k INT, v STRING), keyed by k.
-std::shared_ptr<const BucketTable> KeyedTable(MergeEngine engine = MergeEngine::kNone) {
+/// A table of (k INT, v STRING), keyed by k; or by both, where v is the partition.
+std::shared_ptr<const BucketTable> KeyedTable(bool is_partitioned = false) {
   const std::vector<DataType> types = {DataType::Of(TypeKind::kInt).NotNull(),
                                        DataType::Of(TypeKind::kString)};
   auto rules = std::make_shared<MergeRules>();
-  rules->engine = engine;
   rules->columns = {Column{"k", types[0], 0, std::nullopt, std::nullopt},
                     Column{"v", types[1], 1, std::nullopt, std::nullopt}};
   rules->primary_key = {0};
+  if (is_partitioned) rules->primary_key.push_back(1);
   auto rows = std::make_shared<RowTable>(
       KvFormat::kCompacted, KeyCodec::Make(KeyEncoding::kCompacted, {types[0]}).value());
   rows->merge = rules;
@@ -57,13 +57,13 @@ class BucketRowsTest : public testing::Test {
   }
   ~BucketRowsTest() override { Close(); }
 
-  void Open() {
+  void Open(bool is_partitioned = false) {
     auto state = KvState::Open(::testing::TempDir() + "weir_no_state", world_.files(), memory_,
                                world_.loop(), world_.pool());
     ASSERT_TRUE(state.ok());
     world_.OnLoop([&] {
-      bucket_ = std::make_shared<Bucket>(kId, KeyedTable(), world_.log(), world_.loop(),
-                                         *std::move(state), numbers_);
+      bucket_ = std::make_shared<Bucket>(kId, KeyedTable(is_partitioned), world_.log(),
+                                         world_.loop(), *std::move(state), numbers_);
     });
   }
   /// As a crash leaves it: what is in memory is gone.
@@ -190,6 +190,16 @@ TEST_F(BucketRowsTest, ALookupMayMakeTheRow) {
   EXPECT_EQ(AsText(found->bytes.bytes()), Value(1, "a") + made);
   EXPECT_EQ(rows(), 2);
   EXPECT_EQ(end(), LogOffset(2));
+}
+
+TEST_F(BucketRowsTest, NoLookupMakesRowsWhoseKeysDoNotTellThePartition) {
+  Close();
+  Open(/*is_partitioned=*/true);
+  const std::string key = Key(1);
+  const auto refused =
+      world_.Await(bucket_->LookupOrInsert({AsBytes(key)}, Acks::kAll, Timestamp(1), kLong));
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(end(), LogOffset(0));
 }
 
 TEST_F(BucketRowsTest, PrefixesAndFirstRowsAreInKeyOrder) {
