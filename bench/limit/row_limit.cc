@@ -121,7 +121,7 @@ class Rows final : public Limit {
     const std::lock_guard lock(mutex_);
     LimitAnswer answer;
     switch (api) {
-      case Api::kCreateTable: Describe(request); break;
+      case Api::kCreateTable: MakeTable(request); break;
       case Api::kDropTable: Clear(); break;
       case Api::kPutKv: answer.message = Put(request); break;
       case Api::kLookup: Lookup(request, false, memory, answer); break;
@@ -153,7 +153,9 @@ class Rows final : public Limit {
     hot_bytes_ = 0;
   }
 
-  void Describe(std::string_view request) {
+  /// There is one table at a time: the last that was made.
+  void MakeTable(std::string_view request) {
+    Clear();
     const auto table = DecodeTableDescriptor(FindField(request, 2).value_or(Field()).text);
     Require(table.ok(), "cannot read a table descriptor");
     std::vector<DataType> types;

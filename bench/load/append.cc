@@ -93,7 +93,7 @@ std::vector<int64_t> Within(const Measured& measured,
   std::vector<int64_t> nanoseconds;
   for (const std::vector<Acknowledged>& acks : of_connections) {
     for (const Acknowledged& ack : acks) {
-      if (ack.due < measured.begin.time || ack.due >= measured.end.time) continue;
+      if (ack.at < measured.begin.time || ack.at >= measured.end.time) continue;
       nanoseconds.push_back((ack.at - ack.due).count());
     }
   }

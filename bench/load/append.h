@@ -44,7 +44,8 @@ struct Acknowledged {
 Status AppendWhile(const Running& running, Connection& connection, std::vector<ReadyBatch>& batches,
                    const AppendPlan& plan, Counters& counters, std::vector<Acknowledged>& acks);
 
-/// How long the answers took to what was due within the measured time, in nanoseconds.
+/// How long the answers took that came within the measured time, from when their requests were due,
+/// in nanoseconds. (Of requests that were due then, a server that falls behind may answer none.)
 std::vector<int64_t> Within(const Measured& measured,
                             const std::vector<std::vector<Acknowledged>>& of_connections);
 

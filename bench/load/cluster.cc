@@ -113,14 +113,6 @@ Status Cluster::DropTable(const TableName& name) {
   return Ok();
 }
 
-Result<bool> Cluster::HasTable(const TableName& name) {
-  const auto found =
-      bootstrap_.Call(Api::kGetMetadata, MessageWriter().Message(1, PathMessage(name)));
-  if (found.ok()) return true;
-  if (found.error().code == ErrorCode::kTableNotFound) return false;
-  return found.error();
-}
-
 Result<TableLocation> Cluster::Locate(const TableName& name) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   const MessageWriter request = MessageWriter().Message(1, PathMessage(name));

@@ -34,7 +34,6 @@ class Cluster {
   Status CreateTables(const std::string& database, int count, const std::string& descriptor_json,
                       int in_flight);
   Status DropTable(const TableName& name);
-  Result<bool> HasTable(const TableName& name);
 
   /// Errors: kTableNotFound, kTimedOut (a bucket got no leader for half a minute).
   Result<TableLocation> Locate(const TableName& name);

@@ -239,9 +239,14 @@ Result<Report> RunLookups(const BenchOptions& options, Api api) {
   report.AddPercentiles("lookup", PercentilesOf(Within(measured, answers)));
   if (upserts) {
     int64_t upserted = 0;
-    for (const Counters& each : upsert_counters) upserted += each.rows;
+    for (const std::vector<Acknowledged>& of_one : acks) {
+      for (const Acknowledged& ack : of_one) {
+        if (ack.at >= measured.begin.time && ack.at < measured.end.time) upserted += ack.row_count;
+      }
+    }
+    const std::chrono::duration<double> time = measured.end.time - measured.begin.time;
     report.Add("upsert_batch_rows", int64_t{upserts->batch_rows()});
-    report.Add("upserted_rows", upserted);
+    report.Add("upserts_per_s", static_cast<double>(upserted) / time.count());
     report.AddPercentiles("upsert_ack", PercentilesOf(Within(measured, acks)));
   }
   return report;

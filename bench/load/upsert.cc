@@ -23,14 +23,18 @@ std::vector<RowVersion> AllKeys(const BenchOptions& options) {
   return versions;
 }
 
+/// Errors: kTableExists.
+Status CreateTable(Cluster& cluster, const BenchOptions& options, const KeyedRows& rows) {
+  const std::string json = rows.TableJson(options.buckets, options.compression, options.durability);
+  return cluster.CreateTable(NameOf(options), json);
+}
+
 Result<TableLocation> MakeTable(Cluster& cluster, const BenchOptions& options,
                                 const KeyedRows& rows) {
-  const TableName name = NameOf(options);
-  WEIR_TRY(cluster.EnsureDatabase(name.database));
-  WEIR_TRY(cluster.DropTable(name));
-  WEIR_TRY(cluster.CreateTable(
-      name, rows.TableJson(options.buckets, options.compression, options.durability)));
-  return cluster.Locate(name);
+  WEIR_TRY(cluster.EnsureDatabase(options.database));
+  WEIR_TRY(cluster.DropTable(NameOf(options)));
+  WEIR_TRY(CreateTable(cluster, options, rows));
+  return cluster.Locate(NameOf(options));
 }
 
 Status Fill(const BenchOptions& options, const TableLocation& table, KeyedRows& rows) {
@@ -122,14 +126,14 @@ Status CheckKeys(Cluster& cluster, const TableLocation& table, int64_t keys) {
 
 Result<TableLocation> PrepareKeyedTable(Cluster& cluster, const BenchOptions& options,
                                         KeyedRows& rows) {
-  const TableName name = NameOf(options);
-  WEIR_TRY(cluster.EnsureDatabase(name.database));
-  WEIR_ASSIGN(const bool exists, cluster.HasTable(name));
-  if (exists) {
-    WEIR_ASSIGN(const TableLocation table, cluster.Locate(name));
+  WEIR_TRY(cluster.EnsureDatabase(options.database));
+  const Status created = CreateTable(cluster, options, rows);
+  if (!created.ok() && created.error().code != ErrorCode::kTableExists) return created.error();
+  WEIR_ASSIGN(TableLocation table, cluster.Locate(NameOf(options)));
+  if (!created.ok()) {
     if (CheckKeys(cluster, table, options.keys).ok()) return table;
+    WEIR_ASSIGN(table, MakeTable(cluster, options, rows));
   }
-  WEIR_ASSIGN(const TableLocation table, MakeTable(cluster, options, rows));
   WEIR_TRY(Fill(options, table, rows));
   WEIR_TRY(CheckKeys(cluster, table, options.keys));
   return table;

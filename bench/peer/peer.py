@@ -55,7 +55,8 @@ def answers(port):
 class Fluss:
     """Three processes. `start_seconds` is the time until all three ports answer."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, settings=()):
+        """`settings` are lines for server.yaml."""
         self.directory = pathlib.Path(directory)
         self.processes = []
         jars = fetch()
@@ -70,7 +71,7 @@ class Fluss:
         (self.directory / "conf" / "server.yaml").write_text(
             f"zookeeper.address: 127.0.0.1:{ZOOKEEPER_PORT}\ntablet-server.id: 0\ninternal.listener.name: FLUSS\n"
             f"data.dir: {self.directory}/data\nremote.data.dir: {self.directory}/remote\n"
-            "default.bucket.number: 1\ndefault.replication.factor: 1\n")
+            "default.bucket.number: 1\ndefault.replication.factor: 1\n" + "".join(f"{line}\n" for line in settings))
         begin = time.monotonic()
         try:
             self._start("zookeeper", ZOOKEEPER_PORT, ZOOKEEPER, str(self.directory / "zookeeper.properties"))
