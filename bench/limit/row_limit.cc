@@ -1,6 +1,7 @@
 // See row_limit.h.
 #include "row_limit.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -22,6 +23,9 @@
 
 namespace weir::load {
 namespace {
+
+// Rows of a put that are fetched from memory together.
+constexpr size_t kRowsAhead = 128;
 
 rocksdb::Slice ToSlice(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -187,7 +191,15 @@ class Rows final : public Limit {
       }
     }
     auto cold = cold_.Find(missing);
+    std::vector<Bytes> ahead;
     for (size_t i = 0; i < batch->records.size(); ++i) {
+      if (i % kRowsAhead == 0) {
+        ahead.clear();
+        for (size_t j = i; j < std::min(i + kRowsAhead, batch->records.size()); ++j) {
+          ahead.push_back(batch->records[j].key);
+        }
+        hot_.Prefetch(ahead, false);
+      }
       const KvRecord& record = batch->records[i];
       HotRow* const row = HotRow::Make(record.key, batch->header.schema_id, *record.row);
       row->shares = 1;
@@ -274,6 +286,7 @@ class Rows final : public Limit {
   }
 
   void FindKeys(const std::vector<Bytes>& keys, std::vector<char>& memory) {
+    hot_.Prefetch(keys, false);
     std::vector<const HotRow*> rows(keys.size());
     std::vector<Bytes> missing;
     for (size_t i = 0; i < keys.size(); ++i) {
