@@ -445,6 +445,7 @@ TEST_F(CreateTable, ReadsItsOptions) {
   const TableOptions& bare = catalog_.FindTable(PathOf("bare"))->options;
   EXPECT_EQ(bare.log_ttl, std::chrono::hours(7 * 24));
   EXPECT_EQ(bare.log_codec, ArrowCodec::kZstd);
+  EXPECT_EQ(bare.log_zstd_level, 1);
   EXPECT_FALSE(bare.durability);
   EXPECT_FALSE(bare.log_bytes_max);
 }
