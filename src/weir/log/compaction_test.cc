@@ -130,7 +130,7 @@ TEST(Compaction, SortsJournalFilesAndChangesNothingThatIsRead) {
   EXPECT_EQ(CountSegments(world), 1u);
   ExpectTexts(world, texts);
   for (const auto& [id, text] : texts) {
-    const std::vector<Extent>& extents = world.Bucket(id).log->extents;
+    const std::vector<Extent> extents = world.ExtentsOf(id);
     ASSERT_EQ(extents.size(), 1u);
     EXPECT_EQ(extents[0].range.entry_count, 1u);  // what lay apart is one piece
   }
@@ -148,7 +148,7 @@ TEST(Compaction, EndsASegmentThatIsLargeEnough) {
   for (const auto& [id, text] : texts) world.AwaitWrite(id);
   std::vector<LiveRange> ranges;
   for (const auto& [id, text] : texts) {
-    for (const Extent& extent : world.Bucket(id).log->extents) {
+    for (const Extent& extent : world.ExtentsOf(id)) {
       ranges.push_back({extent.file, extent.range});
     }
   }
@@ -335,7 +335,7 @@ TEST(Compaction, EndsWhenTheServerStopsAndLeavesNothingBehind) {
   for (const auto& [id, text] : texts) world.Bucket(id);
   std::vector<LiveRange> ranges;
   for (const auto& [id, text] : texts) {
-    for (const Extent& extent : world.Bucket(id).log->extents) {
+    for (const Extent& extent : world.ExtentsOf(id)) {
       ranges.push_back({extent.file, extent.range});
     }
   }

@@ -66,7 +66,7 @@ TEST(Retention, KeepsWhatIsStillNeeded) {
   EXPECT_EQ(RetainA(world, {Timestamp(1000), 1}, LogOffset(2)), LogOffset(2));
   world.files().HoldSyncs();
   ASSERT_TRUE(world.Append(kA, MakeBatch(1, 2000, 9), true, Timestamp(600)).ok());
-  while (world.OnLoop([&a = world.Bucket(kA)] { return a.log->extents.size() < 4; })) {
+  while (world.ExtentsOf(kA).size() < 4) {
     std::this_thread::yield();
   }
   // It is in a sealed file, but not committed.
@@ -204,7 +204,7 @@ TEST(Checkpoint, NamesNoFileBeforeItIsDurable) {
   world.Start();
   world.files().HoldSyncs();
   world.Put(kA, MakeBatch(1, 600, 1), false);
-  while (world.OnLoop([&a = world.Bucket(kA)] { return a.log->extents.empty(); })) {
+  while (world.ExtentsOf(kA).empty()) {
     std::this_thread::yield();
   }
   const auto manifest = DecodeManifest(world.FileText("groups/0/manifest")).value();

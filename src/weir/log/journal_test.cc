@@ -119,7 +119,7 @@ TEST(Journal, SealsAFileThatIsLargeEnough) {
   world.Start();
   std::string expected;
   for (int i = 0; i < 10; ++i) expected += world.Put(kA, MakeBatch(2, 300, i));
-  EXPECT_GE(world.OnLoop([&a = world.Bucket(kA)] { return a.log->extents.size(); }), 3u);
+  EXPECT_GE(world.ExtentsOf(kA).size(), 3u);
   EXPECT_EQ(world.ReadAll(kA).value(), expected);
 }
 
@@ -318,11 +318,11 @@ TEST(Journal, GoesOnWithAFileThatCouldNotBeSealed) {
   });
   std::string expected = world.Put(kA, MakeBatch(1, 600, 1));
   while (writes < 3) std::this_thread::yield();
-  EXPECT_EQ(world.OnLoop([&a = world.Bucket(kA)] { return a.log->extents.size(); }), 0u);
+  EXPECT_EQ(world.ExtentsOf(kA).size(), 0u);
   expected += world.Put(kA, MakeBatch(1, 600, 2));
   world.AwaitSealed(kA);
   EXPECT_EQ(world.JournalFiles().size(), 1u);
-  EXPECT_EQ(world.OnLoop([&a = world.Bucket(kA)] { return a.log->extents.size(); }), 1u);
+  EXPECT_EQ(world.ExtentsOf(kA).size(), 1u);
   EXPECT_EQ(world.ReadAll(kA).value(), expected);
 }
 

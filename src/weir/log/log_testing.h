@@ -214,6 +214,10 @@ class LogWorld {
     }
     return bucket;
   }
+  /// As they are on the loop, which may be sealing a file.
+  std::vector<Extent> ExtentsOf(const TableBucket& id) {
+    return OnLoop([&bucket = Bucket(id)] { return bucket.log->extents; });
+  }
   void Drop(const TableBucket& id) {
     OnLoop([&] { log_->DropBucket(id); });
     buckets_.erase(id);
