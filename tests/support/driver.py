@@ -40,7 +40,6 @@ class Writer(threading.Thread):
     """Appends rows n = 0, 1, 2, ... of writer `me` to one bucket until `finish`."""
 
     api = w.PRODUCE_LOG
-    is_answered_in_order = True
 
     def __init__(self, address: tuple[str, int], table_id: int, bucket: int, me: int, rows_a_batch: int = 10,
                  pause: float = 0.0, acks: int = -1):
@@ -93,16 +92,13 @@ class Writer(threading.Thread):
                 if not pending:
                     return
                 kind, request, reply = wire.receive()
-                place = requests.index(request)
-                assert place == 0 or not self.is_answered_in_order, "answers to one connection's appends are in order"
-                del requests[place]
+                assert request == requests.popleft(), "answers of one connection's writes to one bucket are in order"
                 if kind != 0:
                     raise w.WireError(w.one(w.decode(reply), 1), "a write")
                 answer = w.decode(w.one(w.decode(reply), 1))
                 code = w.one(answer, 3)
                 if code is None:
-                    sequence = pending[place][0]
-                    del pending[place]
+                    sequence, _ = pending.popleft()
                     self.acked[sequence] = w.one(answer, 5)
                     self.acked_rows = (sequence + 1) * self.rows_a_batch
                     if self.pause:

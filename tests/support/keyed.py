@@ -35,7 +35,6 @@ class Writer(driver.Writer):
     """Puts of one writer to one bucket; `put` gives that of each batch sequence."""
 
     api = w.PUT_KV
-    is_answered_in_order = False                # of puts that are sent again, those that are known need not wait
 
     def __init__(self, address, table_id: int, bucket: int, me: int, put: Callable[[int], Put], pause: float = 0.0):
         super().__init__(address, table_id, bucket, me, rows_a_batch=1, pause=pause)

@@ -167,7 +167,10 @@ void Bucket::Settle(Acks acks_reached, LogOffset end) {
 }
 
 void Bucket::OnLost(LogOffset from, const Error& why) {
-  if (rows_ != nullptr) rows_->state->OnLost(std::max(from, high_watermark_));
+  if (rows_ != nullptr) {
+    rows_->state->OnLost(std::max(from, high_watermark_));
+    rows_->writes.OnLost(why);
+  }
   std::vector<std::shared_ptr<AppendWaiter>> lost;
   std::erase_if(waiters_, [&](const std::shared_ptr<AppendWaiter>& waiter) {
     if (waiter->end <= from) return false;

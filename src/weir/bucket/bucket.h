@@ -134,11 +134,12 @@ class Bucket final : public BucketLogListener {
 
   /// Of a primary-key table.
   struct Rows {
-    Rows(TableId table, std::unique_ptr<KvState> state, NumberSource& numbers)
-        : state(std::move(state)), writes(table, *this->state, numbers) {}
+    Rows(TableId table, std::unique_ptr<KvState> state, NumberSource& numbers, EventLoop& loop,
+         BlockingPool& pool)
+        : state(std::move(state)), writes(table, *this->state, numbers, loop, pool) {}
     std::unique_ptr<KvState> state;
     RowWrites writes;
-    /// A put keeps its turn while it reads rows from the disk.
+    /// A put keeps its turn until its changes are in line for the log.
     AsyncMutex turn;
     size_t puts = 0;
     TaskScope background;
@@ -151,8 +152,6 @@ class Bucket final : public BucketLogListener {
   Result<Buffer> RowsOfKeys(const RowTable& table, const std::vector<Bytes>& keys) const;
   Task<Result<LogOffset>> PutInTurn(Buffer batch, const PutMode* mode, Timestamp now,
                                     Duration timeout);
-  Result<LogOffset> MergeAndAppend(const RowTable& table, const KvBatchView& batch,
-                                   const PutMode& mode, Timestamp now);
   Task<void> FlushRows();
   Task<Status> AwaitAcks(LogOffset end, Acks acks, Duration timeout);
   void Settle(Acks acks_reached, LogOffset end);

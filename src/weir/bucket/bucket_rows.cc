@@ -8,8 +8,7 @@
 namespace weir {
 namespace {
 
-// Puts wait while one of them reads rows from the disk. They are resumed one inside of the other,
-// so that their number also bounds the stack.
+// Puts wait while one of them reads rows from the disk or is long.
 constexpr size_t kPutsMax = 1024;
 
 constexpr size_t kReplayBytes = 4 << 20;
@@ -20,7 +19,7 @@ constexpr Duration kReplayPause = std::chrono::seconds(10);
 Bucket::Bucket(TableBucket id, std::shared_ptr<const BucketTable> table, GroupLog& group,
                EventLoop& loop, std::unique_ptr<KvState> state, NumberSource& numbers)
     : Bucket(id, std::move(table), group, loop) {
-  rows_ = std::make_unique<Rows>(id.table_id, std::move(state), numbers);
+  rows_ = std::make_unique<Rows>(id.table_id, std::move(state), numbers, loop, group_.pool());
   KvHooks hooks;
   hooks.flush_wanted = [this] { rows_->background.Spawn(FlushRows()); };
   hooks.make_durable = [this](LogOffset) { return group_.Sync(); };
@@ -39,7 +38,7 @@ Task<Result<LogOffset>> Bucket::Put(Buffer batch, PutMode mode, Acks acks, Times
                                     Duration timeout) {
   WEIR_CO_TRY(CheckRows());
   if (rows_->puts >= kPutsMax) {
-    co_return Fail(ErrorCode::kOverloaded, "too many puts wait for the disk: bucket={}", id_);
+    co_return Fail(ErrorCode::kOverloaded, "too many puts wait: bucket={}", id_);
   }
   ++rows_->puts;
   const Result<LogOffset> end = co_await PutInTurn(std::move(batch), &mode, now, timeout);
@@ -66,25 +65,17 @@ Task<Result<LogOffset>> Bucket::PutInTurn(Buffer batch, const PutMode* mode, Tim
   }
   WEIR_CO_TRY(CheckOpen());
   const std::shared_ptr<const RowTable> table = table_->rows;
-  WEIR_CO_ASSIGN(const std::vector<HotRowRef> pins,
-                 co_await rows_->writes.Prepare(table, &view, mode));
-  WEIR_CO_TRY(CheckOpen());
-  co_return MergeAndAppend(*table, view, *mode, now);
-}
-
-Result<LogOffset> Bucket::MergeAndAppend(const RowTable& table, const KvBatchView& batch,
-                                         const PutMode& mode, Timestamp now) {
-  WEIR_ASSIGN(RowChanges changes, rows_->writes.Merge(table, batch, mode));
+  WEIR_CO_ASSIGN(RowChanges changes, co_await rows_->writes.Merge(table, &view, mode));
   const Result<LogBatchHeader> header = DecodeLogBatchHeader(changes.batch.bytes());
   WEIR_CHECK(header.ok());
   const Result<LogOffset> base =
       group_.Append(log_, std::move(changes.batch), {*header}, now, table_->needs_sync);
   if (!base.ok()) {
     rows_->state->Unstage();
-    return base;
+    co_return base;
   }
   rows_->state->Seal(log_->end, changes.row_count_change);
-  return log_->end;
+  co_return log_->end;
 }
 
 Task<Result<RowValues>> Bucket::Lookup(std::vector<Bytes> keys) {

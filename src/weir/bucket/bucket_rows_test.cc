@@ -214,6 +214,104 @@ TEST_F(BucketRowsTest, PrefixesAndFirstRowsAreInKeyOrder) {
   EXPECT_EQ(AsText(world_.Await(bucket_->FirstRows(1))->bytes()), AsText(first.Finish().bytes()));
 }
 
+/// Puts many rows, and does something in the middle of that.
+class LongPutTest : public BucketRowsTest {
+ protected:
+  static constexpr int32_t kRows = 100;
+  static constexpr int kTimes = 100;
+
+  /// The same rows over and over, so that merging them takes many turns of the loop.
+  static Buffer LongBatch() {
+    KvBatchWriter batch;
+    for (int i = 0; i < kTimes; ++i) {
+      for (int32_t k = 1; k <= kRows; ++k) {
+        batch.Put(AsBytes(Key(k)), AsBytes(Row(k, "long" + std::to_string(i))));
+      }
+    }
+    return batch.Finish(SchemaId(1));
+  }
+  static constexpr int64_t kChanges = kRows + int64_t{kRows} * (kTimes - 1) * 2;
+
+  Result<LogOffset> LongPut(const std::function<void()>& meanwhile) {
+    return world_.Await(PutAnd(this, &meanwhile));
+  }
+
+ private:
+  static Task<Result<LogOffset>> PutAnd(LongPutTest* test, const std::function<void()>* meanwhile) {
+    std::optional<Result<LogOffset>> end;
+    TaskScope scope;
+    scope.Spawn(Keep(test, &end));
+    // The first turns read what is there, the others merge.
+    for (int i = 0; i < 20; ++i) co_await test->world_.loop().NextTurn();
+    EXPECT_FALSE(end.has_value());
+    (*meanwhile)();
+    co_await scope.Join();
+    co_return *std::move(end);
+  }
+  static Task<void> Keep(LongPutTest* test, std::optional<Result<LogOffset>>* end) {
+    *end = co_await test->bucket_->Put(LongBatch(), PutMode(), Acks::kAll, Timestamp(1000), kLong);
+  }
+};
+
+TEST_F(LongPutTest, OthersReadWhatIsCommittedInTheMiddleOfIt) {
+  ASSERT_TRUE(PutRow(1, "a").ok());
+  std::string seen = "nothing";
+  const std::string key = Key(1);
+  const auto look = [](Bucket* bucket, Bytes key, std::string* seen) -> Task<void> {
+    std::vector<Bytes> keys(1, key);
+    const Result<RowValues> found = co_await bucket->Lookup(std::move(keys));
+    *seen = found.ok() ? AsText(found->bytes.bytes()) : found.error().message;
+  };
+  const Result<LogOffset> end = LongPut([&] {
+    Spawn(look(bucket_.get(), AsBytes(key), &seen));
+    EXPECT_EQ(seen, Value(1, "a")) << "at once: it is in memory";
+  });
+  EXPECT_EQ(*end, LogOffset(1 + kChanges + 1)) << "the first row was there, so -U and +U";
+  EXPECT_EQ(Look(1), Value(1, "long99"));
+  EXPECT_EQ(rows(), kRows);
+}
+
+TEST_F(LongPutTest, PutsThatComeMeanwhileTakeEffectInTheirOrder) {
+  std::vector<std::string> done;
+  const auto put = [](Bucket* bucket, std::string v, Buffer batch,
+                      std::vector<std::string>* done) -> Task<void> {
+    const Result<LogOffset> end =
+        co_await bucket->Put(std::move(batch), PutMode(), Acks::kAll, Timestamp(1000), kLong);
+    EXPECT_TRUE(end.ok());
+    done->push_back(v);
+  };
+  ASSERT_TRUE(LongPut([&] {
+                for (const char* v : {"b", "c", "d"}) {
+                  KvBatchWriter batch;
+                  batch.Put(AsBytes(Key(1)), AsBytes(Row(1, v)));
+                  Spawn(put(bucket_.get(), v, batch.Finish(SchemaId(1)), &done));
+                }
+              }).ok());
+  // The last of them may be on its way still.
+  EXPECT_EQ(*PutRow(2, "e"), LogOffset(kChanges + 3 * 2 + 2));
+  EXPECT_EQ(done, (std::vector<std::string>{"b", "c", "d"}));
+  EXPECT_EQ(Look(1), Value(1, "d"));
+}
+
+TEST_F(LongPutTest, ADropInTheMiddleOfItLeavesNothing) {
+  const Result<LogOffset> end = LongPut([&] { bucket_->Close(); });
+  ASSERT_FALSE(end.ok());
+  EXPECT_EQ(end.error().code, ErrorCode::kUnknownBucket);
+}
+
+TEST_F(LongPutTest, ALossInTheMiddleOfItEndsItToo) {
+  ASSERT_TRUE(PutRow(1, "a").ok());
+  // As the log tells it when a write before this one has failed.
+  const Result<LogOffset> end = LongPut(
+      [&] { bucket_->OnLost(LogOffset(1), Fail(ErrorCode::kNoSpace, "the disk is full")); });
+  ASSERT_FALSE(end.ok());
+  EXPECT_EQ(end.error().code, ErrorCode::kNoSpace);
+  EXPECT_EQ(Look(1), Value(1, "a"));
+  EXPECT_EQ(Look(2), "absent");
+  EXPECT_EQ(rows(), 1);
+  EXPECT_EQ(*PutRow(2, "b"), LogOffset(2)) << "and the next put is as if it had never been";
+}
+
 TEST_F(BucketRowsTest, WhoWaitsHearsThatTheBucketWasDropped) {
   ASSERT_TRUE(PutRow(1, "a").ok());
   world_.OnLoop([&] { bucket_->Close(); });

@@ -6,9 +6,23 @@
 namespace weir {
 namespace {
 
-// Rows of memory that are fetched together: so few that they are still in the cache when they are
-// merged.
-constexpr size_t kRowsAhead = 128;
+// What one turn of the loop merges: well below a millisecond of work, so that lookups beside large
+// writes stay fast. So few rows that what was fetched from memory for them together is still in the
+// cache when they are merged.
+constexpr size_t kRowsPerTurn = 128;
+constexpr size_t kBytesPerTurn = size_t{256} << 10;
+// Larger changelogs are encoded and compressed elsewhere, at some hundred megabytes a second.
+constexpr size_t kBytesOnLoopMax = size_t{256} << 10;
+
+/// The first of `records`, which one turn merges.
+std::span<const KvRecord> OneTurn(std::span<const KvRecord> records) {
+  const size_t count_max = std::min(kRowsPerTurn, records.size());
+  size_t count = 0;
+  for (size_t bytes = 0; count < count_max && bytes < kBytesPerTurn; ++count) {
+    bytes += records[count].key.size() + records[count].row.value_or(Bytes()).size();
+  }
+  return records.first(count);
+}
 
 /// Rows kept for the merge of one record.
 void Resize(std::vector<FieldValue>& fields, size_t columns) {
@@ -39,8 +53,14 @@ struct RowWrites::Scratch {
   std::unique_ptr<RowMerger> merger;
 };
 
-RowWrites::RowWrites(TableId table, KvState& state, NumberSource& numbers)
-    : table_(table), state_(state), numbers_(numbers), scratch_(std::make_unique<Scratch>()) {}
+RowWrites::RowWrites(TableId table, KvState& state, NumberSource& numbers, EventLoop& loop,
+                     BlockingPool& pool)
+    : table_(table),
+      state_(state),
+      numbers_(numbers),
+      loop_(loop),
+      pool_(pool),
+      scratch_(std::make_unique<Scratch>()) {}
 
 RowWrites::~RowWrites() = default;
 
@@ -57,41 +77,7 @@ Result<RowMerger*> RowWrites::MergerFor(const RowTable& table, const PutMode& mo
   return scratch.merger.get();
 }
 
-Task<Result<std::vector<HotRowRef>>> RowWrites::Prepare(std::shared_ptr<const RowTable> table,
-                                                        const KvBatchView* batch,
-                                                        const PutMode* mode) {
-  std::vector<HotRowRef> pins;
-  WEIR_CO_ASSIGN(const RowMerger* const merger, MergerFor(*table, *mode));
-  if (table->merge->auto_increment) {
-    const auto wanted = static_cast<int64_t>(batch->records.size());
-    if (reserved_.end - reserved_.first < wanted) {
-      const int64_t count = std::max(wanted, table->auto_increment_block);
-      WEIR_CO_ASSIGN(reserved_, co_await numbers_.Reserve(table_, count));
-    }
-  }
-  if (!state_.may_be_cold()) co_return std::vector<HotRowRef>();
-  std::vector<Bytes> cold;
-  const bool is_blind = ReplacesBlindly(*table, *merger);
-  for (size_t i = 0; i < batch->records.size(); ++i) {
-    if (i % kRowsAhead == 0) PrefetchRows(std::span(batch->records).subspan(i));
-    const KvRecord& record = batch->records[i];
-    if (is_blind && record.row) continue;
-    HotRowRef row;
-    switch (state_.FindNewest(record.key, &row)) {
-      case HotLookup::kRow: pins.push_back(std::move(row)); break;
-      case HotLookup::kAbsent: break;
-      case HotLookup::kCold: cold.push_back(record.key); break;
-    }
-  }
-  if (cold.empty()) co_return std::vector<HotRowRef>();
-  WEIR_CO_ASSIGN(std::vector<HotRowRef> loaded, co_await state_.Load(std::move(cold)));
-  std::move(loaded.begin(), loaded.end(), std::back_inserter(pins));
-  co_return pins;
-}
-
-Result<RowChanges> RowWrites::Merge(const RowTable& table, const KvBatchView& batch,
-                                    const PutMode& mode) {
-  WEIR_ASSIGN(RowMerger* const merger, MergerFor(table, mode));
+ChangelogWriter& RowWrites::ChangelogFor(const RowTable& table) {
   Scratch& scratch = *scratch_;
   if (scratch.changelog_table != &table) {
     const auto types = table.latest_codec().types();
@@ -99,52 +85,110 @@ Result<RowChanges> RowWrites::Merge(const RowTable& table, const KvBatchView& ba
         table.changelog, std::vector<DataType>(types.begin(), types.end()));
     scratch.changelog_table = &table;
   }
+  return *scratch.changelog;
+}
+
+Task<Result<RowChanges>> RowWrites::Merge(std::shared_ptr<const RowTable> table,
+                                          const KvBatchView* batch, const PutMode* mode) {
+  lost_.reset();
+  WEIR_CO_ASSIGN(RowMerger* const merger, MergerFor(*table, *mode));
+  const SchemaId schema = batch->header.schema_id;
+  if (table->CodecOf(schema) == nullptr) {
+    co_return Fail(ErrorCode::kSchemaNotFound,
+                   "the table has no such schema: schema_id={} latest={}", schema, table->latest());
+  }
+  // From where the rows are looked for until they are staged.
+  const KvState::Hold hold(state_);
+  const Status prepared = co_await Prepare(*table, *batch, *merger);
+  if (!prepared.ok()) co_return prepared.error();
+
+  ChangelogWriter& changelog = ChangelogFor(*table);
   RowChanges changes;
-  Status merged = MergeRecords(table, batch, *merger, &changes.row_count_change);
+  Status merged = co_await MergeRecords(*table, *batch, *merger, &changes.row_count_change);
   if (merged.ok()) {
-    Result<Buffer> made = scratch.changelog->Finish(table.latest(), batch.header.writer_id,
-                                                    batch.header.batch_sequence);
+    Result<Buffer> made = co_await FinishChangelog(table->latest(), batch->header);
     if (made.ok()) {
       changes.batch = *std::move(made);
-      return changes;
+      co_return changes;
     }
     merged = std::move(made).error();
   }
-  scratch.changelog->Clear();
+  changelog.Clear();
   state_.Unstage();
-  return std::move(merged).error();
+  co_return std::move(merged).error();
 }
 
-Status RowWrites::MergeRecords(const RowTable& table, const KvBatchView& batch, RowMerger& merger,
-                               int64_t* row_count_change) {
-  if (table.CodecOf(batch.header.schema_id) == nullptr) {
-    return Fail(ErrorCode::kSchemaNotFound, "the table has no such schema: schema_id={} latest={}",
-                batch.header.schema_id, table.latest());
-  }
-  const size_t columns = table.latest_codec().types().size();
-  Resize(scratch_->old, columns);
-  Resize(scratch_->input, columns);
-  Resize(scratch_->merged, columns);
-  Resize(scratch_->key, table.key_columns.size());
-  for (size_t i = 0; i < batch.records.size(); ++i) {
-    if (i % kRowsAhead == 0) PrefetchRows(std::span(batch.records).subspan(i));
-    const KvRecord& record = batch.records[i];
-    if (record.row) {
-      WEIR_TRY(PutRow(table, batch.header.schema_id, record, merger, row_count_change));
-    } else {
-      WEIR_TRY(DeleteRow(table, record, merger, row_count_change));
+Task<Status> RowWrites::Prepare(const RowTable& table, const KvBatchView& batch,
+                                const RowMerger& merger) {
+  if (table.merge->auto_increment) {
+    const auto wanted = static_cast<int64_t>(batch.records.size());
+    if (reserved_.end - reserved_.first < wanted) {
+      const int64_t count = std::max(wanted, table.auto_increment_block);
+      WEIR_CO_ASSIGN(reserved_, co_await numbers_.Reserve(table_, count));
     }
   }
-  return Ok();
+  std::vector<Bytes> cold;
+  const bool is_blind = ReplacesBlindly(table, merger);
+  const std::span<const KvRecord> records(batch.records);
+  for (size_t done = 0; state_.may_be_cold() && done < records.size();) {
+    if (done > 0) co_await loop_.NextTurn();
+    const auto some = OneTurn(records.subspan(done));
+    done += some.size();
+    PrefetchRows(some);
+    for (const KvRecord& record : some) {
+      if (is_blind && record.row) continue;
+      HotRowRef row;
+      if (state_.FindNewest(record.key, &row) == HotLookup::kCold) cold.push_back(record.key);
+    }
+  }
+  if (!cold.empty()) {
+    const auto loaded = co_await state_.Load(std::move(cold));
+    if (!loaded.ok()) co_return loaded.error();
+  }
+  // What was found may be gone with what was lost.
+  if (lost_) co_return *lost_;
+  co_return Ok();
 }
 
 void RowWrites::PrefetchRows(std::span<const KvRecord> records) {
   std::vector<Bytes>& keys = scratch_->keys;
   keys.clear();
-  for (const KvRecord& record : records.first(std::min(kRowsAhead, records.size()))) {
-    keys.push_back(record.key);
-  }
+  for (const KvRecord& record : records) keys.push_back(record.key);
   state_.Prefetch(keys, true);
+}
+
+Task<Status> RowWrites::MergeRecords(const RowTable& table, const KvBatchView& batch,
+                                     RowMerger& merger, int64_t* row_count_change) {
+  const size_t columns = table.latest_codec().types().size();
+  Resize(scratch_->old, columns);
+  Resize(scratch_->input, columns);
+  Resize(scratch_->merged, columns);
+  Resize(scratch_->key, table.key_columns.size());
+  const std::span<const KvRecord> records(batch.records);
+  for (size_t done = 0; done < records.size();) {
+    if (done > 0) co_await loop_.NextTurn();
+    if (lost_) co_return *lost_;
+    const auto some = OneTurn(records.subspan(done));
+    done += some.size();
+    PrefetchRows(some);
+    for (const KvRecord& record : some) {
+      if (record.row) {
+        WEIR_CO_TRY(PutRow(table, batch.header.schema_id, record, merger, row_count_change));
+      } else {
+        WEIR_CO_TRY(DeleteRow(table, record, merger, row_count_change));
+      }
+    }
+  }
+  co_return Ok();
+}
+
+Task<Result<Buffer>> RowWrites::FinishChangelog(SchemaId schema, const KvBatchHeader& header) {
+  ChangelogWriter& changelog = *scratch_->changelog;
+  auto finish = [&] { return changelog.Finish(schema, header.writer_id, header.batch_sequence); };
+  if (changelog.bytes() <= kBytesOnLoopMax) co_return finish();
+  Result<Buffer> made = co_await pool_.Run(finish);
+  if (lost_) co_return *lost_;
+  co_return made;
 }
 
 // Fields that the schema of `value` does not have yet are null.

@@ -13,6 +13,8 @@
 #include "weir/kv/kv_state.h"
 #include "weir/record/changelog.h"
 #include "weir/record/kv_batch.h"
+#include "weir/runtime/blocking_pool.h"
+#include "weir/runtime/event_loop.h"
 #include "weir/runtime/task.h"
 
 namespace weir {
@@ -38,28 +40,33 @@ struct RowChanges {
 
 class RowWrites {
  public:
-  RowWrites(TableId table, KvState& state, NumberSource& numbers);
+  /// What is passed by reference outlives it.
+  RowWrites(TableId table, KvState& state, NumberSource& numbers, EventLoop& loop,
+            BlockingPool& pool);
   ~RowWrites();
 
-  /// Brings what the write needs: the rows that there are, and numbers. The rows stay in memory
-  /// while what is returned is held. Errors: as MergeRows for what can be told before; kIo,
-  /// kCorruptData.
-  Task<Result<std::vector<HotRowRef>>> Prepare(std::shared_ptr<const RowTable> table,
-                                               const KvBatchView* batch, const PutMode* mode);
+  /// Merges a write. The new rows are staged in the state, to be sealed or undone. A large write
+  /// takes many turns of the loop, in which others read. Errors: nothing is staged. kCorruptBatch
+  /// (a row or its key cannot be read, or the key is not the row's), kSchemaNotFound,
+  /// kInvalidTargetColumn, kDeletionDisabled, kInvalidValue, kRecordTooLarge; kIo, kCorruptData,
+  /// kNoSpace; why rows were lost meanwhile.
+  Task<Result<RowChanges>> Merge(std::shared_ptr<const RowTable> table, const KvBatchView* batch,
+                                 const PutMode* mode);
 
-  /// Merges a write that was prepared, without suspending. The new rows are staged in the state, to
-  /// be sealed or undone. Errors: nothing is staged. kCorruptBatch (a row or its key cannot be
-  /// read, or the key is not the row's), kSchemaNotFound, kInvalidTargetColumn, kDeletionDisabled,
-  /// kInvalidValue, kRecordTooLarge.
-  Result<RowChanges> Merge(const RowTable& table, const KvBatchView& batch, const PutMode& mode);
+  /// The state has lost rows that were written before: so a write under way must be done anew.
+  void OnLost(const Error& why) { lost_ = why; }
 
  private:
   struct Scratch;
 
-  /// Fetches the first of `records` from memory: what is there of them, and their places.
+  /// Fetches rows from memory: what is there of them, and their places.
   void PrefetchRows(std::span<const KvRecord> records);
-  Status MergeRecords(const RowTable& table, const KvBatchView& batch, RowMerger& merger,
-                      int64_t* row_count_change);
+  /// Brings what the write needs: numbers, and the rows that there are.
+  Task<Status> Prepare(const RowTable& table, const KvBatchView& batch, const RowMerger& merger);
+  Task<Status> MergeRecords(const RowTable& table, const KvBatchView& batch, RowMerger& merger,
+                            int64_t* row_count_change);
+  ChangelogWriter& ChangelogFor(const RowTable& table);
+  Task<Result<Buffer>> FinishChangelog(SchemaId schema, const KvBatchHeader& header);
   Status PutRow(const RowTable& table, SchemaId schema, const KvRecord& record, RowMerger& merger,
                 int64_t* row_count_change);
   Status DeleteRow(const RowTable& table, const KvRecord& record, RowMerger& merger,
@@ -71,7 +78,11 @@ class RowWrites {
   const TableId table_;
   KvState& state_;
   NumberSource& numbers_;
+  EventLoop& loop_;
+  BlockingPool& pool_;
   NumberRange reserved_;
+  /// Since the write under way began.
+  std::optional<Error> lost_;
   std::unique_ptr<Scratch> scratch_;
 };
 

@@ -67,7 +67,7 @@ Task<Status> KvState::FlushStep(bool is_exact) {
     WEIR_CO_TRY(co_await AwaitCompactions(db));
   }
   HotMap::FlushStep step = map_.BeginFlush(memory_.config().flush_step_bytes, is_exact);
-  while (map_.CollectFlush(step, rows_per_turn_)) co_await NextTurn(loop_);
+  while (map_.CollectFlush(step, rows_per_turn_)) co_await loop_.NextTurn();
   if (!step.rows.empty()) is_exact_ = false;
   const Duration begin = loop_.Elapsed();
   const Status written = co_await WriteStep(step);
@@ -86,7 +86,7 @@ Task<Status> KvState::FlushStep(bool is_exact) {
   is_exact_ = is_exact;
   while (map_.FinishFlush(step, rows_per_turn_)) {
     AccountAndBalance();
-    co_await NextTurn(loop_);
+    co_await loop_.NextTurn();
   }
   AccountAndBalance();
   co_return Ok();

@@ -137,6 +137,37 @@ TEST(KvMemory, AFlushMakesRoomForAWriterThatWaits) {
   world.Close(std::move(waits), 1);
 }
 
+TEST(KvMemory, WhatIsHeldStaysWhateverTheBudgetSays) {
+  KvWorld world(Small());
+  FlushingState held(world, "held", 0), other(world, "other", 0);
+  KvState& state = held.state();
+  ASSERT_TRUE(world.Await(held.Write(1000)));
+  ASSERT_TRUE(world.Await(state.Flush(0)).ok());
+  std::optional<KvState::Hold> hold;
+  world.OnLoop([&] { hold.emplace(state); });
+  // That it is absent is then known by a row too.
+  const std::string absent = "absent";
+  ASSERT_TRUE(world.Await(state.Load({AsBytes(absent)})).ok());
+  const auto cold_keys = [&] {
+    size_t cold = 0;
+    HotRowRef row;
+    world.OnLoop([&] {
+      for (int i = 0; i < 1000; ++i) {
+        cold += state.FindNewest(AsBytes(std::to_string(i)), &row) == HotLookup::kCold;
+      }
+      cold += state.FindNewest(AsBytes(absent), &row) == HotLookup::kCold;
+      row = HotRowRef();
+    });
+    return cold;
+  };
+  const size_t cold_before = cold_keys();
+  ASSERT_TRUE(world.Await(other.Write(6000)));
+  EXPECT_EQ(cold_keys(), cold_before);
+  world.OnLoop([&] { hold.reset(); });
+  ASSERT_TRUE(world.Await(other.Write(6000)));
+  EXPECT_GT(cold_keys(), cold_before + 500);
+}
+
 TEST(KvMemory, IdleStatesCostNothing) {
   KvWorld world(Small());
   std::vector<std::unique_ptr<KvState>> states;

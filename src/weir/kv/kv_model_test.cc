@@ -132,7 +132,7 @@ class RandomLife {
   Task<void> RunOnLoop(size_t steps) {
     for (size_t i = 0; i < steps && !HasFailed(); ++i) {
       co_await Step();
-      if (Below(3) == 0) co_await NextTurn(world_.loop());
+      if (Below(3) == 0) co_await world_.loop().NextTurn();
     }
     co_await Reopen();
     co_await CheckAll();
@@ -330,7 +330,7 @@ class RandomLife {
           co_await (*scan)->Read(Below(1000), 1 + static_cast<int64_t>(Below(30)), &values);
       if (!more.ok()) co_return ExpectFault(more.error());
       if (!*more || HasFailed()) break;
-      if (Below(2) == 0) co_await NextTurn(world_.loop());
+      if (Below(2) == 0) co_await world_.loop().NextTurn();
     }
     EXPECT_EQ(values.size(), known.size());
     auto value = values.begin();
@@ -407,7 +407,7 @@ class RandomLife {
       }
       state_->Seal(LogOffset(write.end), write.row_count_change);
       state_->OnCommitted(LogOffset(write.end));
-      if (Below(20) == 0) co_await NextTurn(world_.loop());
+      if (Below(20) == 0) co_await world_.loop().NextTurn();
       if (Below(50) == 0) background_.Spawn(Flush(Below(20'000)));
     }
     state_->OnCommitted(LogOffset(model_.high_watermark()));

@@ -49,7 +49,7 @@ Task<Status> KvState::LoadFromDisk(const std::vector<Bytes>* keys, std::vector<H
   // Reading a row takes about ten times of what else is done with it.
   const size_t keys_per_turn = std::max<size_t>(1, rows_per_turn_ / 10);
   for (size_t begin = 0; begin < keys->size();) {
-    if (begin > 0) co_await NextTurn(loop_);
+    if (begin > 0) co_await loop_.NextTurn();
     const size_t left = keys->size() - begin;
     if (uncached.size() >= kUncachedMax && uncached.size() > begin / 2) {
       for (size_t i = begin; i < keys->size(); ++i) uncached.push_back(i);
@@ -201,7 +201,7 @@ Task<Result<std::vector<HotRowRef>>> KvState::ScanWithDisk(std::string prefix, s
     RangeMerge merge(map_, prefix, disk);
     const bool was_complete = map_.is_complete();
     while (merge.Run(&from, &is_behind, rows_per_turn_, &taken)) {
-      co_await NextTurn(loop_);
+      co_await loop_.NextTurn();
       if (map_.is_complete() == was_complete) continue;
       // Rows went out of the map, and the tables were not read.
       disk.is_end = false;

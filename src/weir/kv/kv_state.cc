@@ -101,6 +101,7 @@ Task<bool> KvState::AwaitRoom(Duration time_max) {
 }
 
 size_t KvState::Evict(size_t rows_max, size_t bytes_min) {
+  if (holds_ > 0) return 0;
   const LogOffset barrier = reads_.empty() ? HotRow::kStagedEnd : reads_.begin()->first;
   const size_t freed = map_.Evict(rows_max, bytes_min, barrier);
   Account();
@@ -167,7 +168,7 @@ Task<void> KvState::Stop() {
     if (!closed.ok()) LogError("kv", "leaves a state open: {}", closed.error().message);
   }
   // A large state takes its time.
-  while (map_.Clear(rows_per_turn_)) co_await NextTurn(loop_);
+  while (map_.Clear(rows_per_turn_)) co_await loop_.NextTurn();
   if (!is_known_to_memory_) co_return;
   here_.OnChange(-static_cast<ptrdiff_t>(told_hot_bytes_),
                  -static_cast<ptrdiff_t>(told_unflushed_bytes_));

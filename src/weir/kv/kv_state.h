@@ -80,9 +80,22 @@ class KvState final : private KvMemoryUser {
   /// The newest version below the high watermark.
   HotLookup FindCommitted(Bytes key, HotRowRef* row) { return map_.FindCommitted(key, row); }
 
+  /// While one lives no row leaves the map for the disk, so that what was found there, also that a
+  /// key is absent, can be found again. On the state's loop.
+  class [[nodiscard]] Hold {
+   public:
+    explicit Hold(KvState& state) : state_(state) { ++state_.holds_; }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    ~Hold() { --state_.holds_; }
+
+   private:
+    KvState& state_;
+  };
+
   /// Reads keys that are cold into the map, also that they are absent (then with a tombstone), and
-  /// gives their newest versions below the high watermark, in the order of the keys. They stay in
-  /// the map while what it gave is held. Who asks keeps the bytes of the keys until then.
+  /// gives their newest versions below the high watermark, in the order of the keys. Who asks keeps
+  /// the bytes of the keys until then.
   /// Errors: kIo, kCorruptData, kCancelled.
   Task<Result<std::vector<HotRowRef>>> Load(std::vector<Bytes> keys);
 
@@ -104,7 +117,7 @@ class KvState final : private KvMemoryUser {
   /// Memory of all that is in the map.
   size_t hot_bytes() const { return map_.bytes(); }
 
-  // --- Writing. One write at a time: staged, then sealed or undone, without suspending between.
+  // --- Writing. One write at a time: staged, then sealed or undone.
 
   /// Waits until the states of the process have room for more rows that are not on the disk.
   /// Returns whether there is room before `time_max` is over; otherwise a write is to be refused.
@@ -118,7 +131,7 @@ class KvState final : private KvMemoryUser {
 
   /// All below is committed.
   void OnCommitted(LogOffset high_watermark);
-  /// What was sealed with an end above `from` did not happen.
+  /// What was sealed with an end above `from` did not happen, nor what is staged.
   void OnLost(LogOffset from);
 
   // --- Disk
@@ -199,6 +212,7 @@ class KvState final : private KvMemoryUser {
   /// For each read of the disk that is under way flushed_offset() at its start: what became clean
   /// since then may not be seen by it, so it must stay in the map.
   std::map<LogOffset, size_t> reads_;
+  size_t holds_ = 0;
 };
 
 /// Removes what a state has on the disk, if anything. Runs on the pool. Errors: kIo.

@@ -6,7 +6,6 @@
 #include "weir/base/error.h"
 #include "weir/base/result.h"
 #include "weir/kv/kv_state.h"
-#include "weir/runtime/event_loop.h"
 #include "weir/runtime/file.h"
 
 namespace weir {
@@ -28,19 +27,6 @@ inline Error Stopped() {
 
 /// Makes a directory and its parents, so that they are there after a loss of power.
 Status MakeDurableDirectories(FileSystem& files, const std::string& path);
-
-/// co_await NextTurn(loop): goes on after what else waits for the loop.
-inline auto NextTurn(EventLoop& loop) {
-  struct Awaiter {
-    EventLoop& loop;
-    bool await_ready() const { return false; }
-    void await_suspend(std::coroutine_handle<> waiter) {
-      loop.Post([waiter] { waiter.resume(); });
-    }
-    void await_resume() const {}
-  };
-  return Awaiter{loop};
-}
 
 /// A read of the disk that is under way; see KvState::reads_.
 struct KvState::ReadMark {

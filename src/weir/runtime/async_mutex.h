@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weir/base/check.h"
+#include "weir/runtime/event_loop.h"
 
 namespace weir {
 
@@ -53,7 +54,8 @@ class AsyncMutex {
     }
     const std::coroutine_handle<> next = waiters_.front();
     waiters_.pop_front();
-    next.resume();
+    // Not now: who gives the turn back goes on first, so that turns end in their order.
+    EventLoop::Current()->Post([next] { next.resume(); });
   }
 
   bool is_taken_ = false;

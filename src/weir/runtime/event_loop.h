@@ -49,6 +49,20 @@ class EventLoop {
     return Awaiter{*this};
   }
 
+  /// co_await loop.NextTurn(), on the loop itself: goes on after what else waits for it now. Long
+  /// work that does so now and then keeps nobody waiting for long.
+  auto NextTurn() {
+    struct Awaiter {
+      EventLoop& loop;
+      bool await_ready() const { return false; }
+      void await_suspend(std::coroutine_handle<> waiter) {
+        loop.Post([waiter] { waiter.resume(); });
+      }
+      void await_resume() const {}
+    };
+    return Awaiter{*this};
+  }
+
   /// co_await loop.Sleep(delay), on the loop itself.
   auto Sleep(Duration delay) {
     struct Awaiter {
