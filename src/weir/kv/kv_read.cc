@@ -1,6 +1,7 @@
 // Reads of KvState that may need the disk: keys that are cold, and rows in key order from the map
 // and the tables together.
 #include <algorithm>
+#include <numeric>
 
 #include "weir/kv/kv_db.h"
 #include "weir/kv/kv_state.h"
@@ -16,6 +17,16 @@ constexpr size_t kUncachedMax = 16;
 // What one read of a range takes from the disk.
 constexpr size_t kRangeRowsMax = 4096;
 constexpr size_t kRangeBytesMax = size_t{4} << 20;
+
+/// The places of keys in key order. Keys that are near each other lie in the same tables, so that
+/// their filters and indexes are looked up, and perhaps read, once for many of them.
+std::vector<size_t> OrderOf(std::span<const Bytes> keys) {
+  std::vector<size_t> order(keys.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return AsText(keys[a]) < AsText(keys[b]); });
+  return order;
+}
 
 }  // namespace
 
@@ -38,14 +49,17 @@ Task<Status> KvState::LoadFromDisk(const std::vector<Bytes>* keys, std::vector<H
     co_return Ok();
   }
   WEIR_CO_ASSIGN(const std::shared_ptr<KvDb> db, co_await OpenDb());
-  const auto add = [&](size_t i, const KvDb::Found& found) {
+  const std::vector<size_t> order = OrderOf(*keys);
+  const auto add = [&](size_t at, const KvDb::Found& found) {
+    const size_t i = order[at];
     std::optional<Bytes> value;
     if (found.kind == KvDb::Found::Kind::kRow) value = found.bytes();
     (*rows)[i] = map_.AddClean((*keys)[i], value);
   };
 
-  // First the loop reads what is in the cache, if that has a point.
+  // First the loop reads what is in the cache, if that has a point. Places are those in `order`.
   std::vector<size_t> uncached;
+  std::vector<Bytes> asked;
   // Reading a row takes about ten times of what else is done with it.
   const size_t keys_per_turn = std::max<size_t>(1, rows_per_turn_ / 10);
   for (size_t begin = 0; begin < keys->size();) {
@@ -56,7 +70,8 @@ Task<Status> KvState::LoadFromDisk(const std::vector<Bytes>* keys, std::vector<H
       break;
     }
     const size_t count = std::min({keys_per_turn, left, begin == 0 ? kFirstTry : left});
-    const std::span<const Bytes> asked(keys->data() + begin, count);
+    asked.clear();
+    for (size_t i = 0; i < count; ++i) asked.push_back((*keys)[order[begin + i]]);
     std::vector<KvDb::Found> found(count);
     WEIR_CO_TRY(db->Get(asked, KvDb::Reach::kCacheOnly, found));
     for (size_t i = 0; i < count; ++i) {
@@ -73,8 +88,8 @@ Task<Status> KvState::LoadFromDisk(const std::vector<Bytes>* keys, std::vector<H
     co_return Ok();
   }
 
-  std::vector<Bytes> asked(uncached.size());
-  for (size_t i = 0; i < asked.size(); ++i) asked[i] = (*keys)[uncached[i]];
+  asked.clear();
+  for (const size_t at : uncached) asked.push_back((*keys)[order[at]]);
   std::vector<KvDb::Found> found(asked.size());
   auto get = [&] { return db->Get(asked, KvDb::Reach::kDisk, found); };
   WEIR_CO_TRY(co_await pool_.Run(get));
