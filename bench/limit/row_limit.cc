@@ -201,7 +201,8 @@ class Rows final : public Limit {
         hot_.Prefetch(ahead, false);
       }
       const KvRecord& record = batch->records[i];
-      HotRow* const row = HotRow::Make(record.key, batch->header.schema_id, *record.row);
+      HotRow* const row =
+          HotRow::Make(record.key, batch->header.schema_id, *record.row, std::nullopt);
       row->shares = 1;
       hot_bytes_ += row->allocated_bytes();
       HotRow* const old = hot_.Put(row);

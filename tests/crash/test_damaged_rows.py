@@ -102,6 +102,9 @@ def test_a_bit_flipped_in_a_table_of_rows(damaged, server, place):
     assert all(str(path.parent) in e.message for e in errors), errors
     if place >= 0:
         assert all(path.name in e.message for e in errors), errors
+    # Who runs the server hears of it, too.
+    log = server.log.read_text()
+    assert all("rows cannot be read or written: operation=" in log and e.message in log for e in errors)
     # A write that needs what is damaged changes nothing, and others are done.
     cluster = w.Cluster(server.bootstrap)
     for key in (0, ROWS // 2, ROWS - 1, ROWS):

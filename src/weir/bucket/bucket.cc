@@ -236,6 +236,9 @@ void Bucket::NotifyAbove(LogOffset seen, std::weak_ptr<std::function<void()>> wa
 void Bucket::Maintain(Timestamp now, int64_t writer_idle_max_ms,
                       std::optional<LogOffset> needed_from) {
   log_->writers.ForgetIdle(now, writer_idle_max_ms);
+  const bool may_sweep = rows_ != nullptr && table_->rows->row_ttl_ms > 0 &&
+                         rows_->sweeps.running() == 0 && now >= rows_->next_sweep;
+  if (may_sweep) rows_->sweeps.Spawn(SweepRows(now));
   RetentionLimits limits;
   if (table_->ttl_ms > 0) limits.oldest = Timestamp(now.value - table_->ttl_ms);
   limits.bytes_max = table_->bytes_max;

@@ -111,7 +111,8 @@ class Bucket final : public BucketLogListener {
   /// KvState::Snapshot. Errors: kNotPrimaryKeyTable, kIo, kNoSpace, kCorruptData, kCancelled.
   Task<Result<KvCheckpoint>> SnapshotRows(std::string directory);
 
-  /// Applies retention, which leaves the log from `needed_from` on alone, and forgets idle writers.
+  /// Applies retention, which leaves the log from `needed_from` on alone, forgets idle writers, and
+  /// begins to delete expired rows.
   void Maintain(Timestamp now, int64_t writer_idle_max_ms, std::optional<LogOffset> needed_from);
 
   // BucketLogListener
@@ -143,6 +144,10 @@ class Bucket final : public BucketLogListener {
     AsyncMutex turn;
     size_t puts = 0;
     TaskScope background;
+    /// Of expired rows; one at a time.
+    TaskScope sweeps;
+    Timestamp next_sweep{0};
+    bool is_ending = false;
   };
 
   Result<std::vector<LogBatchHeader>> CheckBatches(Bytes batches) const;
@@ -152,7 +157,11 @@ class Bucket final : public BucketLogListener {
   Result<Buffer> RowsOfKeys(const RowTable& table, const std::vector<Bytes>& keys) const;
   Task<Result<LogOffset>> PutInTurn(Buffer batch, const PutMode* mode, Timestamp now,
                                     Duration timeout);
+  Result<LogOffset> AppendChanges(RowChanges changes, Timestamp now);
   Task<void> FlushRows();
+  Task<void> SweepRows(Timestamp now);
+  Task<Status> DeleteExpired(const std::vector<HotRowRef>* rows, Timestamp now,
+                             Timestamp expired_at);
   Task<Status> AwaitAcks(LogOffset end, Acks acks, Duration timeout);
   void Settle(Acks acks_reached, LogOffset end);
 

@@ -11,6 +11,11 @@ namespace {
 // Puts wait while one of them reads rows from the disk or is long.
 constexpr size_t kPutsMax = 1024;
 
+// What a sweep of expired rows looks at together, and deletes in one batch.
+constexpr size_t kSweepRows = 256;
+constexpr size_t kSweepBytes = size_t{256} << 10;
+constexpr Duration kSweepPatience = std::chrono::seconds(30);
+
 constexpr size_t kReplayBytes = 4 << 20;
 constexpr Duration kReplayPause = std::chrono::seconds(10);
 
@@ -65,17 +70,23 @@ Task<Result<LogOffset>> Bucket::PutInTurn(Buffer batch, const PutMode* mode, Tim
   }
   WEIR_CO_TRY(CheckOpen());
   const std::shared_ptr<const RowTable> table = table_->rows;
-  WEIR_CO_ASSIGN(RowChanges changes, co_await rows_->writes.Merge(table, &view, mode));
+  // As the log will stamp it: while this has the turn nothing else is appended.
+  const Timestamp time = std::max(log_->max_timestamp, now);
+  WEIR_CO_ASSIGN(RowChanges changes, co_await rows_->writes.Merge(table, &view, mode, time));
+  co_return AppendChanges(std::move(changes), now);
+}
+
+Result<LogOffset> Bucket::AppendChanges(RowChanges changes, Timestamp now) {
   const Result<LogBatchHeader> header = DecodeLogBatchHeader(changes.batch.bytes());
   WEIR_CHECK(header.ok());
   const Result<LogOffset> base =
       group_.Append(log_, std::move(changes.batch), {*header}, now, table_->needs_sync);
   if (!base.ok()) {
     rows_->state->Unstage();
-    co_return base;
+    return base;
   }
   rows_->state->Seal(log_->end, changes.row_count_change);
-  co_return log_->end;
+  return log_->end;
 }
 
 Task<Result<RowValues>> Bucket::Lookup(std::vector<Bytes> keys) {
@@ -190,8 +201,64 @@ Task<Result<int64_t>> Bucket::Recover() {
   co_return limit - from;
 }
 
+// Rows do not just vanish: they are deleted as by a put, so that the state stays the fold of its
+// changelog, and that who follows it hears of it.
+Task<void> Bucket::SweepRows(Timestamp now) {
+  const int64_t ttl_ms = table_->rows->row_ttl_ms;
+  const Timestamp expired_at(now.value - ttl_ms);
+  // Of the rows that stay.
+  Timestamp oldest = now;
+  Status swept = Ok();
+  std::optional<std::string> after;
+  while (swept.ok() && !is_closed_ && !rows_->is_ending) {
+    const auto page =
+        co_await rows_->state->ScanPrefix(std::string(), after, kSweepRows, kSweepBytes);
+    if (!page.ok()) {
+      swept = page.error();
+      break;
+    }
+    if (page->empty()) break;
+    after = AsText(page->back().key());
+    std::vector<HotRowRef> expired;
+    for (const HotRowRef& row : *page) {
+      if (row.written_at() <= expired_at) {
+        expired.push_back(row);
+      } else {
+        oldest = std::min(oldest, row.written_at());
+      }
+    }
+    if (!expired.empty()) swept = co_await DeleteExpired(&expired, now, expired_at);
+  }
+  if (swept.ok()) {
+    rows_->next_sweep =
+        Timestamp(now.value + std::max(oldest.value - expired_at.value, ttl_ms / 8));
+  } else if (!is_closed_) {
+    LogWarn("bucket", "expired rows stay until the next try: bucket={} reason={}", id_,
+            swept.error().message);
+  }
+}
+
+Task<Status> Bucket::DeleteExpired(const std::vector<HotRowRef>* rows, Timestamp now,
+                                   Timestamp expired_at) {
+  LogOffset end;
+  {
+    const auto turn = co_await rows_->turn.Take();
+    const bool has_room = co_await rows_->state->AwaitRoom(kSweepPatience);
+    if (!has_room) co_return Fail(ErrorCode::kOverloaded, "rows wait for the disk");
+    WEIR_CO_TRY(CheckOpen());
+    const std::shared_ptr<const RowTable> table = table_->rows;
+    WEIR_CO_ASSIGN(RowChanges changes,
+                   co_await rows_->writes.DeleteExpired(table, rows, expired_at));
+    if (changes.row_count_change == 0) co_return Ok();
+    WEIR_CO_ASSIGN(end, AppendChanges(std::move(changes), now));
+  }
+  co_return co_await AwaitAcks(end, Acks::kAll, kSweepPatience);
+}
+
 Task<void> Bucket::Stop() {
   if (rows_ == nullptr) co_return;
+  rows_->is_ending = true;
+  co_await rows_->sweeps.Join();
   // What is flushed now, the next start need not replay.
   if (!is_closed_) co_await FlushRows();
   co_await rows_->state->Stop();

@@ -11,20 +11,29 @@ namespace {
 constexpr Duration kLong = std::chrono::seconds(30);
 const TableBucket kId = BucketId(5);
 
-/// A table of (k INT, v STRING), keyed by k; or by both, where v is the partition.
-std::shared_ptr<const BucketTable> KeyedTable(bool is_partitioned = false) {
+struct TableKind {
+  /// Keyed by both columns, where v is the partition.
+  bool is_partitioned = false;
+  int64_t row_ttl_ms = 0;
+  MergeEngine engine = MergeEngine::kNone;
+};
+
+/// A table of (k INT, v STRING), keyed by k.
+std::shared_ptr<const BucketTable> KeyedTable(TableKind kind) {
   const std::vector<DataType> types = {DataType::Of(TypeKind::kInt).NotNull(),
                                        DataType::Of(TypeKind::kString)};
   auto rules = std::make_shared<MergeRules>();
   rules->columns = {Column{"k", types[0], 0, std::nullopt, std::nullopt},
                     Column{"v", types[1], 1, std::nullopt, std::nullopt}};
   rules->primary_key = {0};
-  if (is_partitioned) rules->primary_key.push_back(1);
+  if (kind.is_partitioned) rules->primary_key.push_back(1);
+  rules->engine = kind.engine;
   auto rows = std::make_shared<RowTable>(
       KvFormat::kCompacted, KeyCodec::Make(KeyEncoding::kCompacted, {types[0]}).value());
   rows->merge = rules;
   rows->codecs.emplace_back(KvFormat::kCompacted, types);
   rows->key_columns = {0};
+  rows->row_ttl_ms = kind.row_ttl_ms;
   auto table = std::make_shared<BucketTable>();
   table->rows = rows;
   for (const DataType& type : types) table->columns.push_back(LayoutOf(type));
@@ -57,13 +66,13 @@ class BucketRowsTest : public testing::Test {
   }
   ~BucketRowsTest() override { Close(); }
 
-  void Open(bool is_partitioned = false) {
+  void Open(TableKind kind = {}) {
     auto state = KvState::Open(::testing::TempDir() + "weir_no_state", world_.files(), memory_,
-                               world_.loop(), world_.pool());
+                               world_.loop(), world_.pool(), kind.row_ttl_ms > 0);
     ASSERT_TRUE(state.ok());
     world_.OnLoop([&] {
-      bucket_ = std::make_shared<Bucket>(kId, KeyedTable(is_partitioned), world_.log(),
-                                         world_.loop(), *std::move(state), numbers_);
+      bucket_ = std::make_shared<Bucket>(kId, KeyedTable(kind), world_.log(), world_.loop(),
+                                         *std::move(state), numbers_);
     });
   }
   /// As a crash leaves it: what is in memory is gone.
@@ -74,8 +83,7 @@ class BucketRowsTest : public testing::Test {
   }
 
   Result<LogOffset> Put(Buffer batch, PutMode mode = {}) {
-    return world_.Await(
-        bucket_->Put(std::move(batch), std::move(mode), Acks::kAll, Timestamp(1000), kLong));
+    return world_.Await(bucket_->Put(std::move(batch), std::move(mode), Acks::kAll, now_, kLong));
   }
   Result<LogOffset> PutRow(int32_t k, const std::string& v, WriterId writer = kNoWriterId,
                            BatchSequence sequence = kNoBatchSequence) {
@@ -107,6 +115,7 @@ class BucketRowsTest : public testing::Test {
   KvMemory memory_{KvMemoryConfig{.bytes_max = 64 << 20}, {&world_.loop()}};
   NoNumbers numbers_;
   std::shared_ptr<Bucket> bucket_;
+  Timestamp now_{1000};
 };
 
 TEST_F(BucketRowsTest, APutIsTheCurrentRowAndItsChangelog) {
@@ -194,7 +203,7 @@ TEST_F(BucketRowsTest, ALookupMayMakeTheRow) {
 
 TEST_F(BucketRowsTest, NoLookupMakesRowsWhoseKeysDoNotTellThePartition) {
   Close();
-  Open(/*is_partitioned=*/true);
+  Open({.is_partitioned = true});
   const std::string key = Key(1);
   const auto refused =
       world_.Await(bucket_->LookupOrInsert({AsBytes(key)}, Acks::kAll, Timestamp(1), kLong));
@@ -212,6 +221,95 @@ TEST_F(BucketRowsTest, PrefixesAndFirstRowsAreInKeyOrder) {
   ValueBatchWriter first;
   first.Add(AsBytes(Value(5, "v")));
   EXPECT_EQ(AsText(world_.Await(bucket_->FirstRows(1))->bytes()), AsText(first.Finish().bytes()));
+}
+
+class ExpiryTest : public BucketRowsTest {
+ protected:
+  static constexpr int64_t kTtl = 8000;
+
+  void OpenWithTtl(MergeEngine engine = MergeEngine::kNone) {
+    Close();
+    Open({.row_ttl_ms = kTtl, .engine = engine});
+  }
+  void PutAt(int64_t time, int32_t k, const std::string& v) {
+    now_ = Timestamp(time);
+    ASSERT_TRUE(PutRow(k, v).ok());
+  }
+  /// Maintains the bucket, and waits for the log's end that is expected then.
+  void MaintainAt(int64_t time, int64_t end_expected) {
+    world_.OnLoop([&] { bucket_->Maintain(Timestamp(time), 1'000'000, std::nullopt); });
+    for (int i = 0; i < 1000 && end() < LogOffset(end_expected); ++i) {
+      world_.Await(Nap(&world_.loop()));
+    }
+    EXPECT_EQ(end(), LogOffset(end_expected));
+  }
+  /// Gives a sweep that should do nothing the time to do it wrong.
+  static Task<void> Nap(EventLoop* loop) { co_await loop->Sleep(std::chrono::milliseconds(5)); }
+  void ExpectQuietAt(int64_t time) {
+    const LogOffset before = end();
+    world_.OnLoop([&] { bucket_->Maintain(Timestamp(time), 1'000'000, std::nullopt); });
+    for (int i = 0; i < 10; ++i) world_.Await(Nap(&world_.loop()));
+    EXPECT_EQ(end(), before);
+  }
+};
+
+TEST_F(ExpiryTest, RowsGoWhenTheirLastWriteIsOldEnough) {
+  OpenWithTtl();
+  PutAt(1000, 1, "a");
+  PutAt(1500, 2, "b");
+  PutAt(2000, 1, "c");
+  ExpectQuietAt(1500 + kTtl - 1);
+  Close();
+  Open({.row_ttl_ms = kTtl});
+  ASSERT_TRUE(world_.Await(bucket_->Recover()).ok());
+  MaintainAt(1500 + kTtl, 4 + 1);
+  EXPECT_EQ(Look(1), Value(1, "c"));
+  EXPECT_EQ(Look(2), "absent");
+  EXPECT_EQ(rows(), 1);
+  MaintainAt(2000 + 2 * kTtl, 4 + 2);
+  EXPECT_EQ(rows(), 0);
+}
+
+TEST_F(ExpiryTest, TheMergeEngineIsNotAsked) {
+  OpenWithTtl(MergeEngine::kFirstRow);
+  PutAt(1000, 1, "a");
+  PutAt(5000, 1, "b");
+  EXPECT_EQ(Look(1), Value(1, "a"));
+  // The second write took an offset and changed nothing, so it does not keep the row.
+  MaintainAt(1000 + kTtl, 3);
+  EXPECT_EQ(Look(1), "absent");
+  PutAt(9500, 1, "c");
+  EXPECT_EQ(Look(1), Value(1, "c"));
+}
+
+TEST_F(ExpiryTest, ARowThatIsWrittenWhileItWouldBeDeletedStays) {
+  OpenWithTtl();
+  for (int32_t k = 1; k <= 100; ++k) PutAt(1000, k, "a");
+  KvBatchWriter batch;
+  for (int32_t k = 1; k <= 50; ++k) batch.Put(AsBytes(Key(k)), AsBytes(Row(k, "b")));
+  const auto put = [](Bucket* bucket, Buffer batch) -> Task<void> {
+    const Result<LogOffset> end =
+        co_await bucket->Put(std::move(batch), PutMode(), Acks::kAll, Timestamp(9000), kLong);
+    EXPECT_TRUE(end.ok());
+  };
+  // The put has its turn before the sweep, and is not in the rows that the sweep has seen.
+  world_.OnLoop([&] {
+    Spawn(put(bucket_.get(), batch.Finish(SchemaId(1))));
+    bucket_->Maintain(Timestamp(1000 + kTtl), 1'000'000, std::nullopt);
+  });
+  MaintainAt(1000 + kTtl, 100 + 100 + 50);
+  EXPECT_EQ(rows(), 50);
+  EXPECT_EQ(Look(50), Value(50, "b"));
+  EXPECT_EQ(Look(51), "absent");
+}
+
+TEST_F(ExpiryTest, ADropInTheMiddleOfASweepEndsIt) {
+  OpenWithTtl();
+  for (int32_t k = 1; k <= 100; ++k) PutAt(1000, k, "a");
+  world_.OnLoop([&] {
+    bucket_->Maintain(Timestamp(1000 + kTtl), 1'000'000, std::nullopt);
+    bucket_->Close();
+  });
 }
 
 /// Puts many rows, and does something in the middle of that.

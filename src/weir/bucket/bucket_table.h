@@ -40,6 +40,9 @@ struct RowTable {
   std::vector<int32_t> key_columns;
   /// Numbers for the auto-increment column are taken so many at once.
   int64_t auto_increment_block = 0;
+  /// Rows that were written so long ago are deleted; zero: never. If it is not, the state keeps
+  /// times.
+  int64_t row_ttl_ms = 0;
 };
 
 struct BucketTable {

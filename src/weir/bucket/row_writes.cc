@@ -77,20 +77,24 @@ Result<RowMerger*> RowWrites::MergerFor(const RowTable& table, const PutMode& mo
   return scratch.merger.get();
 }
 
-ChangelogWriter& RowWrites::ChangelogFor(const RowTable& table) {
+void RowWrites::BeginChangelog(const RowTable& table) {
   Scratch& scratch = *scratch_;
-  if (scratch.changelog_table != &table) {
-    const auto types = table.latest_codec().types();
-    scratch.changelog = std::make_unique<ChangelogWriter>(
-        table.changelog, std::vector<DataType>(types.begin(), types.end()));
-    scratch.changelog_table = &table;
-  }
-  return *scratch.changelog;
+  const auto types = table.latest_codec().types();
+  Resize(scratch.old, types.size());
+  Resize(scratch.input, types.size());
+  Resize(scratch.merged, types.size());
+  Resize(scratch.key, table.key_columns.size());
+  if (scratch.changelog_table == &table) return;
+  scratch.changelog = std::make_unique<ChangelogWriter>(
+      table.changelog, std::vector<DataType>(types.begin(), types.end()));
+  scratch.changelog_table = &table;
 }
 
 Task<Result<RowChanges>> RowWrites::Merge(std::shared_ptr<const RowTable> table,
-                                          const KvBatchView* batch, const PutMode* mode) {
+                                          const KvBatchView* batch, const PutMode* mode,
+                                          Timestamp time) {
   lost_.reset();
+  time_ = time;
   WEIR_CO_ASSIGN(RowMerger* const merger, MergerFor(*table, *mode));
   const SchemaId schema = batch->header.schema_id;
   if (table->CodecOf(schema) == nullptr) {
@@ -101,21 +105,57 @@ Task<Result<RowChanges>> RowWrites::Merge(std::shared_ptr<const RowTable> table,
   const KvState::Hold hold(state_);
   const Status prepared = co_await Prepare(*table, *batch, *merger);
   if (!prepared.ok()) co_return prepared.error();
+  BeginChangelog(*table);
+  int64_t row_count_change = 0;
+  Status merged = co_await MergeRecords(*table, *batch, *merger, &row_count_change);
+  co_return co_await Finish(table->latest(), batch->header, std::move(merged), row_count_change);
+}
 
-  ChangelogWriter& changelog = ChangelogFor(*table);
-  RowChanges changes;
-  Status merged = co_await MergeRecords(*table, *batch, *merger, &changes.row_count_change);
-  if (merged.ok()) {
-    Result<Buffer> made = co_await FinishChangelog(table->latest(), batch->header);
-    if (made.ok()) {
-      changes.batch = *std::move(made);
-      co_return changes;
+Task<Result<RowChanges>> RowWrites::DeleteExpired(std::shared_ptr<const RowTable> table,
+                                                  const std::vector<HotRowRef>* rows,
+                                                  Timestamp expired_at) {
+  lost_.reset();
+  const KvState::Hold hold(state_);
+  std::vector<Bytes> cold;
+  for (const HotRowRef& row : *rows) {
+    HotRowRef newest;
+    if (state_.FindNewest(row.key(), &newest) == HotLookup::kCold) cold.push_back(row.key());
+  }
+  const Status loaded = co_await LoadRows(std::move(cold));
+  if (!loaded.ok()) co_return loaded.error();
+  BeginChangelog(*table);
+  int64_t row_count_change = 0;
+  Status deleted = Ok();
+  for (const HotRowRef& row : *rows) {
+    deleted = DeleteIfExpired(*table, row.key(), expired_at, &row_count_change);
+    if (!deleted.ok()) break;
+  }
+  KvBatchHeader of_no_writer;
+  co_return co_await Finish(table->latest(), of_no_writer, std::move(deleted), row_count_change);
+}
+
+Task<Result<RowChanges>> RowWrites::Finish(SchemaId schema, KvBatchHeader header, Status collected,
+                                           int64_t row_count_change) {
+  ChangelogWriter& changelog = *scratch_->changelog;
+  if (collected.ok()) {
+    auto finish = [&] { return changelog.Finish(schema, header.writer_id, header.batch_sequence); };
+    std::optional<Result<Buffer>> made;
+    if (changelog.bytes() <= kBytesOnLoopMax) {
+      made = finish();
+    } else {
+      made = co_await pool_.Run(finish);
     }
-    merged = std::move(made).error();
+    if (!made->ok()) {
+      collected = made->error();
+    } else if (lost_) {
+      collected = *lost_;
+    } else {
+      co_return RowChanges{**std::move(made), row_count_change};
+    }
   }
   changelog.Clear();
   state_.Unstage();
-  co_return std::move(merged).error();
+  co_return std::move(collected).error();
 }
 
 Task<Status> RowWrites::Prepare(const RowTable& table, const KvBatchView& batch,
@@ -141,8 +181,12 @@ Task<Status> RowWrites::Prepare(const RowTable& table, const KvBatchView& batch,
       if (state_.FindNewest(record.key, &row) == HotLookup::kCold) cold.push_back(record.key);
     }
   }
-  if (!cold.empty()) {
-    const auto loaded = co_await state_.Load(std::move(cold));
+  co_return co_await LoadRows(std::move(cold));
+}
+
+Task<Status> RowWrites::LoadRows(std::vector<Bytes> cold_keys) {
+  if (!cold_keys.empty()) {
+    const auto loaded = co_await state_.Load(std::move(cold_keys));
     if (!loaded.ok()) co_return loaded.error();
   }
   // What was found may be gone with what was lost.
@@ -159,11 +203,6 @@ void RowWrites::PrefetchRows(std::span<const KvRecord> records) {
 
 Task<Status> RowWrites::MergeRecords(const RowTable& table, const KvBatchView& batch,
                                      RowMerger& merger, int64_t* row_count_change) {
-  const size_t columns = table.latest_codec().types().size();
-  Resize(scratch_->old, columns);
-  Resize(scratch_->input, columns);
-  Resize(scratch_->merged, columns);
-  Resize(scratch_->key, table.key_columns.size());
   const std::span<const KvRecord> records(batch.records);
   for (size_t done = 0; done < records.size();) {
     if (done > 0) co_await loop_.NextTurn();
@@ -180,15 +219,6 @@ Task<Status> RowWrites::MergeRecords(const RowTable& table, const KvBatchView& b
     }
   }
   co_return Ok();
-}
-
-Task<Result<Buffer>> RowWrites::FinishChangelog(SchemaId schema, const KvBatchHeader& header) {
-  ChangelogWriter& changelog = *scratch_->changelog;
-  auto finish = [&] { return changelog.Finish(schema, header.writer_id, header.batch_sequence); };
-  if (changelog.bytes() <= kBytesOnLoopMax) co_return finish();
-  Result<Buffer> made = co_await pool_.Run(finish);
-  if (lost_) co_return *lost_;
-  co_return made;
 }
 
 // Fields that the schema of `value` does not have yet are null.
@@ -222,7 +252,7 @@ Status RowWrites::PutRow(const RowTable& table, SchemaId schema, const KvRecord&
   ChangelogWriter& changelog = *scratch.changelog;
   if (ReplacesBlindly(table, merger)) {
     changelog.Add(ChangeType::kUpdateAfter, scratch.input);
-    state_.StagePut(record.key, schema, *record.row);
+    state_.StagePut(record.key, schema, *record.row, time_);
     return Ok();
   }
 
@@ -252,12 +282,12 @@ Status RowWrites::PutRow(const RowTable& table, SchemaId schema, const KvRecord&
     changelog.Add(ChangeType::kUpdateAfter, after);
   }
   if (is_input && !is_numbered) {
-    state_.StagePut(record.key, schema, *record.row);
+    state_.StagePut(record.key, schema, *record.row, time_);
     return Ok();
   }
   scratch.bytes.clear();
   table.latest_codec().Encode(after, scratch.bytes);
-  state_.StagePut(record.key, table.latest(), AsBytes(scratch.bytes));
+  state_.StagePut(record.key, table.latest(), AsBytes(scratch.bytes), time_);
   return Ok();
 }
 
@@ -273,17 +303,33 @@ Status RowWrites::DeleteRow(const RowTable& table, const KvRecord& record, RowMe
   WEIR_ASSIGN(const MergeKind kind, merger.Delete(scratch.old, scratch.merged));
   ChangelogWriter& changelog = *scratch.changelog;
   if (kind == MergeKind::kDelete) {
-    changelog.Add(ChangeType::kDelete, scratch.old);
-    state_.StageDelete(record.key);
-    --*row_count_change;
+    StageDelete(record.key, row_count_change);
   } else if (kind != MergeKind::kNothing) {
     if (table.image == ChangelogImage::kFull) changelog.Add(ChangeType::kUpdateBefore, scratch.old);
     changelog.Add(ChangeType::kUpdateAfter, scratch.merged);
     scratch.bytes.clear();
     table.latest_codec().Encode(scratch.merged, scratch.bytes);
-    state_.StagePut(record.key, table.latest(), AsBytes(scratch.bytes));
+    state_.StagePut(record.key, table.latest(), AsBytes(scratch.bytes), time_);
   }
   return Ok();
+}
+
+Status RowWrites::DeleteIfExpired(const RowTable& table, Bytes key, Timestamp expired_at,
+                                  int64_t* row_count_change) {
+  HotRowRef row;
+  const HotLookup found = state_.FindNewest(key, &row);
+  WEIR_CHECK(found != HotLookup::kCold);
+  if (found == HotLookup::kAbsent || row.written_at() > expired_at) return Ok();
+  WEIR_TRY(DecodeStored(table, row.value(), scratch_->old));
+  StageDelete(key, row_count_change);
+  return Ok();
+}
+
+/// Of the row that scratch_->old is.
+void RowWrites::StageDelete(Bytes key, int64_t* row_count_change) {
+  scratch_->changelog->Add(ChangeType::kDelete, scratch_->old);
+  state_.StageDelete(key);
+  --*row_count_change;
 }
 
 Result<int64_t> ReplayChanges(const RowTable& table, const LogBatchView& batch, KvState& state) {
@@ -320,7 +366,8 @@ Result<int64_t> ReplayChanges(const RowTable& table, const LogBatchView& batch, 
     if (**next == ChangeType::kInsert) ++row_count_change;
     row.clear();
     codec->Encode(fields, row);
-    state.StagePut(AsBytes(key_bytes), batch.header.schema_id, AsBytes(row));
+    state.StagePut(AsBytes(key_bytes), batch.header.schema_id, AsBytes(row),
+                   batch.header.commit_timestamp);
   }
 }
 

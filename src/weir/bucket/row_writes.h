@@ -45,13 +45,19 @@ class RowWrites {
             BlockingPool& pool);
   ~RowWrites();
 
-  /// Merges a write. The new rows are staged in the state, to be sealed or undone. A large write
-  /// takes many turns of the loop, in which others read. Errors: nothing is staged. kCorruptBatch
-  /// (a row or its key cannot be read, or the key is not the row's), kSchemaNotFound,
-  /// kInvalidTargetColumn, kDeletionDisabled, kInvalidValue, kRecordTooLarge; kIo, kCorruptData,
-  /// kNoSpace; why rows were lost meanwhile.
+  /// Merges a write, of which `time` is the commit time. The new rows are staged in the state, to
+  /// be sealed or undone. A large write takes many turns of the loop, in which others read. Errors:
+  /// nothing is staged. kCorruptBatch (a row or its key cannot be read, or the key is not the
+  /// row's), kSchemaNotFound, kInvalidTargetColumn, kDeletionDisabled, kInvalidValue,
+  /// kRecordTooLarge; kIo, kCorruptData, kNoSpace; why rows were lost meanwhile.
   Task<Result<RowChanges>> Merge(std::shared_ptr<const RowTable> table, const KvBatchView* batch,
-                                 const PutMode* mode);
+                                 const PutMode* mode, Timestamp time);
+
+  /// Deletes those of some rows, not many, that were not written after `expired_at`, whatever the
+  /// table's merge engine says of deletes. Then as after Merge. Errors: nothing is staged. kIo,
+  /// kCorruptData; why rows were lost meanwhile.
+  Task<Result<RowChanges>> DeleteExpired(std::shared_ptr<const RowTable> table,
+                                         const std::vector<HotRowRef>* rows, Timestamp expired_at);
 
   /// The state has lost rows that were written before: so a write under way must be done anew.
   void OnLost(const Error& why) { lost_ = why; }
@@ -65,12 +71,18 @@ class RowWrites {
   Task<Status> Prepare(const RowTable& table, const KvBatchView& batch, const RowMerger& merger);
   Task<Status> MergeRecords(const RowTable& table, const KvBatchView& batch, RowMerger& merger,
                             int64_t* row_count_change);
-  ChangelogWriter& ChangelogFor(const RowTable& table);
-  Task<Result<Buffer>> FinishChangelog(SchemaId schema, const KvBatchHeader& header);
+  void BeginChangelog(const RowTable& table);
+  Task<Status> LoadRows(std::vector<Bytes> cold_keys);
+  /// The changes that were collected, or why they were not; then nothing is staged.
+  Task<Result<RowChanges>> Finish(SchemaId schema, KvBatchHeader header, Status collected,
+                                  int64_t row_count_change);
   Status PutRow(const RowTable& table, SchemaId schema, const KvRecord& record, RowMerger& merger,
                 int64_t* row_count_change);
   Status DeleteRow(const RowTable& table, const KvRecord& record, RowMerger& merger,
                    int64_t* row_count_change);
+  Status DeleteIfExpired(const RowTable& table, Bytes key, Timestamp expired_at,
+                         int64_t* row_count_change);
+  void StageDelete(Bytes key, int64_t* row_count_change);
   Status DecodeStored(const RowTable& table, Bytes value, std::vector<FieldValue>& fields) const;
   void StageMerged(const RowTable& table, Bytes key);
   Result<RowMerger*> MergerFor(const RowTable& table, const PutMode& mode);
@@ -81,7 +93,9 @@ class RowWrites {
   EventLoop& loop_;
   BlockingPool& pool_;
   NumberRange reserved_;
-  /// Since the write under way began.
+  /// Of the write under way.
+  Timestamp time_;
+  /// Since it began.
   std::optional<Error> lost_;
   std::unique_ptr<Scratch> scratch_;
 };

@@ -174,6 +174,9 @@ TEST_F(CreateTable, RefusesBadProperties) {
       {kLog, {{"table.merge-engine", "partial-update"}}, config},
       {kPrimaryKey, {{"table.merge-engine", "sometimes"}}, config},
       {kLog, {{"table.delete.behavior", "ignore"}}, config},
+      {kLog, {{"table.kv.row.ttl", "1d"}}, config},
+      {kPrimaryKey, {{"table.kv.row.ttl", "soon"}}, config},
+      {kPrimaryKey, {{"table.kv.ttl", "1d"}}, config},
       {kPrimaryKey, {{"table.merge-engine", "versioned"}}, config},
       {kPrimaryKey, {{"table.merge-engine", "versioned"}, {ver_column, "zz"}}, config},
       {kPrimaryKey, {{"table.merge-engine", "versioned"}, {ver_column, "name"}}, config},
@@ -431,12 +434,14 @@ TEST_F(CreateTable, ReadsItsOptions) {
                                        {"table.durability", "OS"},
                                        {"table.log.arrow.compression.type", "none"},
                                        {"table.kv.format-version", "1"},
+                                       {"table.kv.row.ttl", "36h"},
                                        {"table.merge-engine", "aggregation"}}};
   ASSERT_EQ(Create("t", table), std::nullopt);
   const TableOptions& options = catalog_.FindTable(PathOf("t"))->options;
   EXPECT_EQ(options.log_ttl, std::chrono::hours(48));
   EXPECT_EQ(options.log_bytes_max, 64u << 20);
   EXPECT_EQ(options.durability, Durability::kOs);
+  EXPECT_EQ(options.row_ttl, std::chrono::hours(36));
   EXPECT_EQ(options.log_codec, ArrowCodec::kNone);
   EXPECT_EQ(options.merge_engine, MergeEngine::kAggregation);
   EXPECT_EQ(options.delete_behavior, DeleteBehavior::kIgnore);
@@ -447,6 +452,7 @@ TEST_F(CreateTable, ReadsItsOptions) {
   EXPECT_EQ(bare.log_codec, ArrowCodec::kZstd);
   EXPECT_EQ(bare.log_zstd_level, 1);
   EXPECT_FALSE(bare.durability);
+  EXPECT_EQ(bare.row_ttl.count(), 0);
   EXPECT_FALSE(bare.log_bytes_max);
 }
 

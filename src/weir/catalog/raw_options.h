@@ -14,6 +14,7 @@ namespace weir {
 inline constexpr std::string_view kPrefix = "table.";
 inline constexpr std::string_view kReplicationFactor = "table.replication.factor";
 inline constexpr std::string_view kKvFormatVersion = "table.kv.format-version";
+inline constexpr std::string_view kRowTtl = "table.kv.row.ttl";
 inline constexpr std::string_view kMergeEngine = "table.merge-engine";
 inline constexpr std::string_view kVersionColumn = "table.merge-engine.versioned.ver-column";
 inline constexpr std::string_view kDeleteBehavior = "table.delete.behavior";

@@ -197,6 +197,9 @@ constexpr std::array kKnownProperties = {
                     return ReadNumber<int32_t>(s, 1, INT32_MAX, raw.options.kv_format_version);
                   }},
     KnownProperty{
+        kRowTtl, kFixed,
+        [](const Setting& s, RawOptions& raw) { return ReadDuration(s, raw.options.row_ttl); }},
+    KnownProperty{
         "table.kv.standby-replica.enabled", kAlterable,
         [](const Setting& s, RawOptions&) { return ReadAndForget<bool, ReadBoolean>(s); }},
     KnownProperty{kMergeEngine, kFixed,

@@ -53,6 +53,8 @@ struct TableOptions {
   std::optional<Durability> durability;
   KvFormat kv_format = KvFormat::kCompacted;
   int32_t kv_format_version = 1;
+  /// Rows that were written longer ago are deleted; zero: never.
+  std::chrono::milliseconds row_ttl{0};
   MergeEngine merge_engine = MergeEngine::kNone;
   /// Of the merge engine `versioned`.
   std::string version_column;

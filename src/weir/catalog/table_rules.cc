@@ -152,11 +152,10 @@ Status CheckMergeEngine(const TableDescriptor& table, const TableOptions& option
 
 Status CheckKv(const TableDescriptor& table, const RawOptions& raw, const TableOptions& options) {
   if (!table.schema->is_primary_key_table()) {
-    if (raw.delete_behavior) {
-      return Fail(ErrorCode::kInvalidConfig, "only a primary-key table can have {}",
-                  kDeleteBehavior);
-    }
-    return Ok();
+    const bool has_ttl = options.row_ttl.count() > 0;
+    if (!raw.delete_behavior && !has_ttl) return Ok();
+    return Fail(ErrorCode::kInvalidConfig, "only a primary-key table can have {}",
+                has_ttl ? kRowTtl : kDeleteBehavior);
   }
   if (options.kv_format_version > kKvFormatVersionMax) {
     return Fail(ErrorCode::kInvalidConfig, "unknown format version: {}={} max={}", kKvFormatVersion,

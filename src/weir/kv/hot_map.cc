@@ -12,8 +12,9 @@ constexpr size_t kMarksMax = 4096;
 
 }  // namespace
 
-HotMap::HotMap(KvCheckpoint checkpoint, bool is_complete, size_t mark_bytes)
+HotMap::HotMap(KvCheckpoint checkpoint, bool is_complete, size_t mark_bytes, bool keeps_times)
     : mark_bytes_(mark_bytes),
+      keeps_times_(keeps_times),
       high_watermark_(checkpoint.log_offset),
       row_count_(checkpoint.row_count),
       is_complete_(is_complete),
@@ -60,8 +61,8 @@ HotRow* HotMap::Committed(HotRow* newest) const {
   return newest;
 }
 
-void HotMap::StagePut(Bytes key, SchemaId schema_id, Bytes row) {
-  Stage(HotRow::Make(key, schema_id, row));
+void HotMap::StagePut(Bytes key, SchemaId schema_id, Bytes row, Timestamp written_at) {
+  Stage(HotRow::Make(key, schema_id, row, keeps_times_ ? std::optional(written_at) : std::nullopt));
 }
 
 void HotMap::StageDelete(Bytes key) {
@@ -184,7 +185,8 @@ void HotMap::SetMark() {
 HotRowRef HotMap::AddClean(Bytes key, std::optional<Bytes> value) {
   HotRow* const newest = tree_.Find(key);
   if (HotRow* const committed = Committed(newest)) return HotRowRef(committed);
-  HotRow* const row = value ? HotRow::MakeStored(key, *value) : HotRow::MakeTombstone(key);
+  HotRow* const row =
+      value ? HotRow::MakeStored(key, *value, keeps_times_) : HotRow::MakeTombstone(key);
   ++row->shares;
   row_bytes_ += row->allocated_bytes();
   clean_.PushBack(row);

@@ -35,7 +35,7 @@ class HotMap {
  public:
   /// `is_complete`: the disk has no rows. A step of a flush may become longer than it should by
   /// what is committed in `mark_bytes`.
-  HotMap(KvCheckpoint checkpoint, bool is_complete, size_t mark_bytes);
+  HotMap(KvCheckpoint checkpoint, bool is_complete, size_t mark_bytes, bool keeps_times);
   ~HotMap();
   HotMap(const HotMap&) = delete;
   HotMap& operator=(const HotMap&) = delete;
@@ -75,7 +75,7 @@ class HotMap {
 
   // --- Writing; see KvState.
 
-  void StagePut(Bytes key, SchemaId schema_id, Bytes row);
+  void StagePut(Bytes key, SchemaId schema_id, Bytes row, Timestamp written_at);
   void StageDelete(Bytes key);
   void Seal(LogOffset end, int64_t row_count_change);
   void Unstage();
@@ -83,6 +83,8 @@ class HotMap {
   void OnLost(LogOffset from);
 
   // --- What the disk has
+
+  bool keeps_times() const { return keeps_times_; }
 
   /// What the disk says of a key, without a value that it is absent, becomes a clean row, unless a
   /// committed version is there. Gives the committed version.
@@ -147,6 +149,7 @@ class HotMap {
   std::deque<RowCountChange> changes_;
   std::deque<Mark> marks_;
   const size_t mark_bytes_;
+  const bool keeps_times_;
   size_t bytes_since_mark_ = 0;
   /// Below it a collecting flush must have every version; see BeginFlush.
   FlushStep* exact_step_ = nullptr;

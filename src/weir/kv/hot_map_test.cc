@@ -13,7 +13,7 @@ constexpr LogOffset kNoBarrier = HotRow::kStagedEnd;
 class HotMapTest : public testing::Test {
  protected:
   void Put(const std::string& key, const std::string& row) {
-    map_.StagePut(AsBytes(key), SchemaId(1), AsBytes(row));
+    map_.StagePut(AsBytes(key), SchemaId(1), AsBytes(row), kNoTimestamp);
   }
   void Delete(const std::string& key) { map_.StageDelete(AsBytes(key)); }
   void PutAt(int64_t end, const std::string& key, const std::string& row) {
@@ -41,7 +41,7 @@ class HotMapTest : public testing::Test {
     for (int round = 0; round < 3; ++round) map_.Evict(1000, 1 << 30, kNoBarrier);
   }
 
-  HotMap map_{{LogOffset(0), 0}, true, kMarkBytes};
+  HotMap map_{{LogOffset(0), 0}, true, kMarkBytes, false};
 
  private:
   static std::string Told(HotLookup lookup, const HotRowRef& row) {
@@ -109,7 +109,7 @@ TEST_F(HotMapTest, AHotKeyCostsOneRowHoweverOftenItIsWritten) {
   const size_t bytes = map_.bytes();
   for (int64_t end = 2; end < 1000; ++end) PutAt(end, "k", "row");
   EXPECT_EQ(map_.bytes(), bytes);
-  const HotRowRef one(HotRow::MakeStored(AsBytes("k"), AsBytes("..row")));
+  const HotRowRef one(HotRow::MakeStored(AsBytes("k"), AsBytes("..row"), false));
   EXPECT_EQ(map_.dirty_bytes(), one.get()->allocated_bytes());
 }
 
@@ -236,10 +236,10 @@ TEST_F(HotMapTest, AFlushThatFailedLeavesTheRowsAsTheyWere) {
 }
 
 TEST_F(HotMapTest, AStepEndsWhereTheNumberOfRowsIsKnown) {
-  HotMap map({LogOffset(0), 0}, true, 1000);
+  HotMap map({LogOffset(0), 0}, true, 1000, false);
   for (int64_t end = 1; end <= 100; ++end) {
     const std::string key = "key" + std::to_string(end);
-    map.StagePut(AsBytes(key), SchemaId(1), AsBytes("row"));
+    map.StagePut(AsBytes(key), SchemaId(1), AsBytes("row"), kNoTimestamp);
     map.Seal(LogOffset(end), 1);
     map.OnCommitted(LogOffset(end));
   }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "weir/base/bytes.h"
@@ -23,7 +24,11 @@ constexpr size_t AllocatedBytes(size_t bytes) {
   return bytes <= 24 ? 32 : (bytes + 8 + 15) / 16 * 16;
 }
 
-/// The value of a row: schema id, then the row. A tombstone has no value: the key is absent.
+/// Of what the disk has of a row; see docs/formats/kv_state.md.
+inline constexpr size_t kRowTimeBytes = sizeof(int64_t);
+
+/// The value of a row: schema id, then the row. In a state that keeps times, the time of the write
+/// follows. A tombstone has no value: the key is absent.
 struct HotRow {
   /// Which list of its HotMap it is in.
   enum class Place : uint8_t {
@@ -46,30 +51,42 @@ struct HotRow {
   const uint32_t key_bytes;
   const uint32_t value_bytes;
   const bool is_tombstone;
+  const bool has_time;
   Place place = Place::kNone;
   /// Read since it was last considered for eviction.
   bool was_read = false;
 
   Bytes key() const { return {data(), key_bytes}; }
-  Bytes value() const { return {data() + key_bytes, value_bytes}; }
+  Bytes value() const { return {data() + key_bytes, value_bytes - (has_time ? kRowTimeBytes : 0)}; }
+  /// As it is on the disk.
+  Bytes stored_value() const { return {data() + key_bytes, value_bytes}; }
+  /// Only with a time.
+  Timestamp written_at() const {
+    return Timestamp(LoadLittle<int64_t>(data() + key_bytes + value_bytes - kRowTimeBytes));
+  }
   size_t allocated_bytes() const {
     return AllocatedBytes(sizeof(HotRow) + size_t{key_bytes} + value_bytes);
   }
 
   /// Each makes a row without shares.
-  static HotRow* Make(Bytes key, SchemaId schema_id, Bytes row) {
-    HotRow* const made = Allocate(key, sizeof(int16_t) + row.size(), false);
+  static HotRow* Make(Bytes key, SchemaId schema_id, Bytes row,
+                      std::optional<Timestamp> written_at) {
+    const size_t value_bytes = sizeof(int16_t) + row.size() + (written_at ? kRowTimeBytes : 0);
+    HotRow* const made = Allocate(key, value_bytes, false, written_at.has_value());
     std::byte* const value = made->data() + key.size();
     StoreLittle(value, schema_id.value);
     if (!row.empty()) std::memcpy(value + sizeof(int16_t), row.data(), row.size());
+    if (written_at) StoreLittle(value + value_bytes - kRowTimeBytes, written_at->value);
     return made;
   }
-  static HotRow* MakeStored(Bytes key, Bytes value) {
-    HotRow* const made = Allocate(key, value.size(), false);
+  /// Of what the disk has.
+  static HotRow* MakeStored(Bytes key, Bytes value, bool has_time) {
+    WEIR_CHECK(value.size() >= sizeof(int16_t) + (has_time ? kRowTimeBytes : 0));
+    HotRow* const made = Allocate(key, value.size(), false, has_time);
     if (!value.empty()) std::memcpy(made->data() + key.size(), value.data(), value.size());
     return made;
   }
-  static HotRow* MakeTombstone(Bytes key) { return Allocate(key, 0, true); }
+  static HotRow* MakeTombstone(Bytes key) { return Allocate(key, 0, true, false); }
 
   void Drop() {
     if (--shares == 0) std::free(this);
@@ -79,17 +96,18 @@ struct HotRow {
   HotRow& operator=(const HotRow&) = delete;
 
  private:
-  HotRow(size_t key_size, size_t value_size, bool is_tombstone)
+  HotRow(size_t key_size, size_t value_size, bool is_tombstone, bool has_time)
       : key_bytes(static_cast<uint32_t>(key_size)),
         value_bytes(static_cast<uint32_t>(value_size)),
-        is_tombstone(is_tombstone) {}
+        is_tombstone(is_tombstone),
+        has_time(has_time) {}
 
-  static HotRow* Allocate(Bytes key, size_t value_size, bool is_tombstone) {
+  static HotRow* Allocate(Bytes key, size_t value_size, bool is_tombstone, bool has_time) {
     // Larger than a request can be.
     WEIR_CHECK(key.size() <= kBytesMax && value_size <= kBytesMax);
     void* const block = std::malloc(sizeof(HotRow) + key.size() + value_size);
     WEIR_CHECK(block != nullptr);
-    auto* const made = new (block) HotRow(key.size(), value_size, is_tombstone);
+    auto* const made = new (block) HotRow(key.size(), value_size, is_tombstone, has_time);
     if (!key.empty()) std::memcpy(made->data(), key.data(), key.size());
     return made;
   }
@@ -123,6 +141,8 @@ class HotRowRef {
   Bytes value() const { return row_->value(); }
   SchemaId schema_id() const { return SchemaId(LoadLittle<int16_t>(row_->value().data())); }
   Bytes row() const { return row_->value().subspan(sizeof(int16_t)); }
+  /// Of a state that keeps times, and no tombstone.
+  Timestamp written_at() const { return row_->written_at(); }
   /// Whether this says that the key is absent.
   bool is_tombstone() const { return row_->is_tombstone; }
 

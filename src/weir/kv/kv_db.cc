@@ -257,7 +257,7 @@ Status KvDb::WriteTable(const std::string& path, std::vector<const HotRow*> rows
     last = at.row;
     const rocksdb::Slice key = ToSlice(at.row->key());
     const rocksdb::Status put =
-        at.row->is_tombstone ? table.Delete(key) : table.Put(key, ToSlice(at.row->value()));
+        at.row->is_tombstone ? table.Delete(key) : table.Put(key, ToSlice(at.row->stored_value()));
     WEIR_TRY(FromRocks(put, "cannot write a table", path));
   }
   return FromRocks(table.Finish(), "cannot finish a table", path);

@@ -148,7 +148,7 @@ Task<Result<std::unique_ptr<KvScan>>> KvState::OpenScan() {
   if (has_tables_) {
     WEIR_CO_ASSIGN(db, co_await OpenDb());
   }
-  co_return MakeKvScan(std::move(db), flushed_.log_offset, pool_, scans_);
+  co_return MakeKvScan(std::move(db), map_.keeps_times(), flushed_.log_offset, pool_, scans_);
 }
 
 }  // namespace weir

@@ -151,7 +151,8 @@ class RangeMerge {
         if (!committed->is_tombstone) taken->Take(HotRowRef(committed));
       } else if (order >= 0) {
         const auto& [cold_key, value] = disk_.rows[next_cold_];
-        taken->Take(HotRowRef(HotRow::MakeStored(AsBytes(cold_key), AsBytes(value))));
+        taken->Take(
+            HotRowRef(HotRow::MakeStored(AsBytes(cold_key), AsBytes(value), map_.keeps_times())));
       }
       if (order >= 0) ++next_cold_;
       if (order <= 0) hot = Below(cursor.Next());

@@ -8,7 +8,8 @@ namespace {
 /// What a scan has in RocksDB; gone on the pool, since the last who has a database closes it.
 class ScanOfDb {
  public:
-  explicit ScanOfDb(std::shared_ptr<KvDb> db) : db_(std::move(db)), at_(db_->db().GetSnapshot()) {}
+  ScanOfDb(std::shared_ptr<KvDb> db, size_t time_bytes)
+      : db_(std::move(db)), time_bytes_(time_bytes), at_(db_->db().GetSnapshot()) {}
   ScanOfDb(const ScanOfDb&) = delete;
   ScanOfDb& operator=(const ScanOfDb&) = delete;
   ~ScanOfDb() {
@@ -28,8 +29,11 @@ class ScanOfDb {
     size_t bytes = 0;
     for (int64_t rows = 0; rows_->Valid(); ++rows, rows_->Next()) {
       if (rows > 0 && (rows >= rows_max || bytes >= bytes_max)) return true;
-      values->push_back(rows_->value().ToString());
-      bytes += rows_->value().size();
+      rocksdb::Slice value = rows_->value();
+      WEIR_CHECK(value.size() >= time_bytes_);
+      value.remove_suffix(time_bytes_);
+      values->push_back(value.ToString());
+      bytes += value.size();
     }
     WEIR_TRY(FromRocks(rows_->status(), "cannot scan a state", db_->db().GetName()));
     return false;
@@ -37,6 +41,8 @@ class ScanOfDb {
 
  private:
   const std::shared_ptr<KvDb> db_;
+  /// At the end of each value, and not of the row.
+  const size_t time_bytes_;
   const rocksdb::Snapshot* const at_;
   std::unique_ptr<rocksdb::Iterator> rows_;
 };
@@ -91,10 +97,11 @@ class RealKvScan final : public KvScan, private KvScans::Member {
 
 }  // namespace
 
-std::unique_ptr<KvScan> MakeKvScan(std::shared_ptr<KvDb> db, LogOffset log_offset,
+std::unique_ptr<KvScan> MakeKvScan(std::shared_ptr<KvDb> db, bool has_times, LogOffset log_offset,
                                    BlockingPool& pool, std::shared_ptr<KvScans> scans) {
   std::shared_ptr<ScanOfDb> scan;
-  if (db != nullptr) scan = std::make_shared<ScanOfDb>(std::move(db));
+  if (db != nullptr)
+    scan = std::make_shared<ScanOfDb>(std::move(db), has_times ? kRowTimeBytes : 0);
   return std::make_unique<RealKvScan>(std::move(scan), log_offset, pool, std::move(scans));
 }
 

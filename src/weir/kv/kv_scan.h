@@ -31,7 +31,8 @@ class KvScans {
 };
 
 /// What the tables of `db` are now, which is the state at `log_offset`. Without tables: null.
-std::unique_ptr<KvScan> MakeKvScan(std::shared_ptr<KvDb> db, LogOffset log_offset,
+/// `has_times`: it is a state that keeps times.
+std::unique_ptr<KvScan> MakeKvScan(std::shared_ptr<KvDb> db, bool has_times, LogOffset log_offset,
                                    BlockingPool& pool, std::shared_ptr<KvScans> scans);
 
 }  // namespace weir

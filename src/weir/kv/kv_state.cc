@@ -18,7 +18,7 @@ constexpr int kClosePollsMax = 2000;
 
 Result<std::unique_ptr<KvState>> KvState::Open(std::string directory, FileSystem& files,
                                                KvMemory& memory, EventLoop& loop,
-                                               BlockingPool& pool) {
+                                               BlockingPool& pool, bool keeps_times) {
   StateFile state;
   const std::string path = StatePath(directory);
   if (files.Exists(path)) {
@@ -32,11 +32,11 @@ Result<std::unique_ptr<KvState>> KvState::Open(std::string directory, FileSystem
   // Of a process that died between its first table and its first STATE.
   state.has_tables = state.has_tables || files.Exists(DbPath(directory) + "/CURRENT");
   return std::unique_ptr<KvState>(new KvState(std::move(directory), files, memory, loop, pool,
-                                              state.checkpoint, state.has_tables));
+                                              state.checkpoint, state.has_tables, keeps_times));
 }
 
 KvState::KvState(std::string directory, FileSystem& files, KvMemory& memory, EventLoop& loop,
-                 BlockingPool& pool, KvCheckpoint checkpoint, bool has_tables)
+                 BlockingPool& pool, KvCheckpoint checkpoint, bool has_tables, bool keeps_times)
     : directory_(std::move(directory)),
       files_(files),
       memory_(memory),
@@ -45,7 +45,7 @@ KvState::KvState(std::string directory, FileSystem& files, KvMemory& memory, Eve
       here_(memory.Of(loop)),
       checkpoint_(checkpoint),
       rows_per_turn_(memory.config().rows_per_turn),
-      map_(checkpoint, !has_tables, memory.config().flush_step_bytes / 16),
+      map_(checkpoint, !has_tables, memory.config().flush_step_bytes / 16, keeps_times),
       scans_(std::make_shared<KvScans>()),
       has_tables_(has_tables),
       flushed_(checkpoint),

@@ -57,10 +57,11 @@ struct KvHooks {
 class KvState final : private KvMemoryUser {
  public:
   /// `directory` is made when the first row becomes cold. What it has (see KvCheckpoint) is opened.
-  /// Runs on the pool. What is passed by reference outlives it. Errors: kIo, kCorruptData.
+  /// `keeps_times`: with each row the time of its write, from the first one on. Runs on the pool.
+  /// What is passed by reference outlives it. Errors: kIo, kCorruptData.
   static Result<std::unique_ptr<KvState>> Open(std::string directory, FileSystem& files,
                                                KvMemory& memory, EventLoop& loop,
-                                               BlockingPool& pool);
+                                               BlockingPool& pool, bool keeps_times = false);
   /// Nothing of it may be running: Stop first. On the loop, if it was written to or read.
   ~KvState() override;
 
@@ -123,7 +124,10 @@ class KvState final : private KvMemoryUser {
   /// Returns whether there is room before `time_max` is over; otherwise a write is to be refused.
   Task<bool> AwaitRoom(Duration time_max);
 
-  void StagePut(Bytes key, SchemaId schema_id, Bytes row) { map_.StagePut(key, schema_id, row); }
+  /// `written_at` counts in a state that keeps times.
+  void StagePut(Bytes key, SchemaId schema_id, Bytes row, Timestamp written_at = kNoTimestamp) {
+    map_.StagePut(key, schema_id, row, written_at);
+  }
   void StageDelete(Bytes key) { map_.StageDelete(key); }
   /// What was staged is the changelog's up to `end`; it becomes visible when that is committed.
   void Seal(LogOffset end, int64_t row_count_change);
@@ -159,7 +163,7 @@ class KvState final : private KvMemoryUser {
   struct ReadMark;
 
   KvState(std::string directory, FileSystem& files, KvMemory& memory, EventLoop& loop,
-          BlockingPool& pool, KvCheckpoint checkpoint, bool has_tables);
+          BlockingPool& pool, KvCheckpoint checkpoint, bool has_tables, bool keeps_times);
 
   // KvMemoryUser
   size_t Evict(size_t rows_max, size_t bytes_min) override;

@@ -250,6 +250,44 @@ TEST_F(KvStateTest, TheFirstTableSurvivesCompactionsUnderAScan) {
   EXPECT_EQ(All(), rows_);
 }
 
+TEST_F(KvStateTest, TimesAreKeptBesideTheValuesAndNotInThem) {
+  auto state = world_.Open("timed", 0, true);
+  const auto write = [&](const std::string& key, int64_t time) {
+    state->StagePut(AsBytes(key), SchemaId(1), AsBytes("row of " + key), Timestamp(time));
+    const LogOffset end(state->row_count() + 1);
+    state->Seal(end, 1);
+    state->OnCommitted(end);
+  };
+  world_.OnLoop([&] {
+    write("a", 1000);
+    write("b", 2000);
+  });
+  ASSERT_TRUE(world_.Await(state->Flush(0)).ok());
+  world_.Close(std::move(state));
+  state = world_.Open("timed", 0, true);
+  world_.OnLoop([&] { write("c", 3000); });
+
+  const std::string b = "b";
+  const auto loaded = world_.Await(state->Load({AsBytes(b)}));
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_EQ(AsText((*loaded)[0].row()), "row of b");
+  EXPECT_EQ((*loaded)[0].written_at(), Timestamp(2000));
+  const auto rows = world_.Await(state->ScanPrefix("", std::nullopt, 10, 1000));
+  ASSERT_TRUE(rows.ok());
+  ASSERT_EQ(rows->size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ((*rows)[i].written_at(), Timestamp(1000 * (static_cast<int64_t>(i) + 1)));
+    EXPECT_EQ(AsText((*rows)[i].row()), "row of " + std::string(AsText((*rows)[i].key())));
+  }
+  auto scan = world_.Await(state->OpenScan());
+  ASSERT_TRUE(scan.ok()) << scan.error().message;
+  const std::vector<std::string> values = ReadAll(**scan);
+  ASSERT_EQ(values.size(), 3u);
+  EXPECT_EQ(values[2].substr(2), "row of c");
+  Drop(*std::move(scan));
+  world_.Close(std::move(state));
+}
+
 TEST_F(KvStateTest, ASnapshotIsADatabaseWithTheRowsOfItsOffset) {
   WriteMany("k", 100, "row");
   Write({{"k10050", ""}});

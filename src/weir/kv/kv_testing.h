@@ -199,11 +199,13 @@ class KvWorld {
   EventLoop& loop(size_t index = 0) { return loops_[index]; }
   BlockingPool& pool() { return *pool_; }
 
-  Result<std::unique_ptr<KvState>> TryOpen(const std::string& name = "state", size_t loop = 0) {
-    return KvState::Open(root_ + "/" + name, files_, *memory_, loops_[loop], *pool_);
+  Result<std::unique_ptr<KvState>> TryOpen(const std::string& name = "state", size_t loop = 0,
+                                           bool keeps_times = false) {
+    return KvState::Open(root_ + "/" + name, files_, *memory_, loops_[loop], *pool_, keeps_times);
   }
-  std::unique_ptr<KvState> Open(const std::string& name = "state", size_t loop = 0) {
-    auto opened = TryOpen(name, loop);
+  std::unique_ptr<KvState> Open(const std::string& name = "state", size_t loop = 0,
+                                bool keeps_times = false) {
+    auto opened = TryOpen(name, loop, keeps_times);
     EXPECT_TRUE(opened.ok()) << opened.error().message;
     return *std::move(opened);
   }

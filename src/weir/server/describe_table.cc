@@ -49,6 +49,7 @@ std::shared_ptr<const RowTable> RowTableOf(const TableInfo& table) {
                               TypesOf(std::span(descriptor.schema->columns).first(columns)));
   }
   rows->auto_increment_block = options.auto_increment_cache;
+  rows->row_ttl_ms = options.row_ttl.count();
   return rows;
 }
 

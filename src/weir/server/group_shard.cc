@@ -31,8 +31,10 @@ Task<Status> GroupShard::CreateRows(const std::vector<TableBucket>* ids,
   std::vector<std::unique_ptr<KvState>> states;
   auto open = [&]() -> Status {
     for (const TableBucket& id : *ids) {
-      WEIR_ASSIGN(std::unique_ptr<KvState> state, KvState::Open(StateDirectoryOf(id), rows_.files,
-                                                                rows_.memory, loop_, log_->pool()));
+      const bool keeps_times = (*table)->rows->row_ttl_ms > 0;
+      WEIR_ASSIGN(std::unique_ptr<KvState> state,
+                  KvState::Open(StateDirectoryOf(id), rows_.files, rows_.memory, loop_,
+                                log_->pool(), keeps_times));
       states.push_back(std::move(state));
     }
     return Ok();

@@ -2,24 +2,10 @@
 #include <algorithm>
 #include <set>
 
-#include "weir/base/log.h"
+#include "weir/server/log_damage.h"
 #include "weir/server/real_node.h"
 
 namespace weir {
-namespace {
-
-/// The client hears of a damaged or failing disk, and so does who runs the server.
-template <typename T>
-Result<T> LogDamage(Result<T> result, const TableBucket& bucket, std::string_view operation) {
-  if (!result.ok() &&
-      (result.error().code == ErrorCode::kCorruptData || result.error().code == ErrorCode::kIo)) {
-    LogError("server", "rows cannot be read or written: operation={} bucket={} reason={}",
-             operation, bucket, result.error().message);
-  }
-  return result;
-}
-
-}  // namespace
 
 Task<Result<LogOffset>> RealNode::PutThere(GroupShard* shard, TableBucket id, Buffer batch,
                                            PutMode mode, Acks acks, Duration timeout) {
@@ -43,7 +29,9 @@ Task<Result<RowValues>> RealNode::LookupOrInsertThere(GroupShard* shard, TableBu
                                                       Duration timeout) {
   const std::shared_ptr<Bucket> bucket = shard->Find(id);
   if (bucket == nullptr) co_return UnknownBucket(id);
-  co_return co_await bucket->LookupOrInsert(std::move(keys), acks, world_.clock.Now(), timeout);
+  Result<RowValues> values =
+      co_await bucket->LookupOrInsert(std::move(keys), acks, world_.clock.Now(), timeout);
+  co_return LogDamage(std::move(values), id, "lookup");
 }
 
 Task<Result<std::vector<RowValues>>> RealNode::LookupPrefixesThere(GroupShard* shard,

@@ -4,6 +4,7 @@
 
 #include "weir/base/bytes.h"
 #include "weir/record/kv_batch.h"
+#include "weir/server/log_damage.h"
 
 namespace weir {
 namespace {
@@ -90,6 +91,7 @@ Task<Result<ScanPage>> ScanSessions::ReadPage(std::string scanner_id,
   session->is_reading = true;
   Result<bool> has_more = co_await session->scan->Read(std::min(bytes_max, kScanPageBytesMax),
                                                        session->rows_left, &values);
+  has_more = LogDamage(std::move(has_more), session->bucket, "scan");
   session->is_reading = false;
   if (session->is_closed) co_return Unknown();
   const auto found = sessions_.find(scanner_id);
