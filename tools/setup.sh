@@ -23,7 +23,7 @@ build_packages=(
   librocksdb-dev libspdlog-dev libtomlplusplus-dev libzstd-dev mold ninja-build nlohmann-json3-dev pkg-config protobuf-compiler
   python3 python3-venv tzdata
 )
-test_packages=(clang-19 clang-format-19 clang-tidy-19 git libclang-rt-19-dev lld-19)
+test_packages=(clang-19 clang-format-19 clang-tidy-19 git libclang-rt-19-dev lld-19 maven openjdk-17-jdk-headless)
 
 # The wheel of Arrow's Python package carries Arrow C++: headers and a shared library, made for any Linux with glibc 2.28.
 arrow_requirement="pyarrow==26.0.1 --hash=sha256:39cb0f2418282c24bea6ceda77b03e5a8f0a5766b63a8bf194d4e2a2c423548c"
