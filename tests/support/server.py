@@ -14,28 +14,31 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("WEIR_BINARY", ROOT / "build/release/weir"))
-READY = re.compile(r"^weir \S+ ready in \d+ ms: Fluss clients connect to (\S+):(\d+), data in (.*)$")
+READY = re.compile(r"^weir \S+ ready in \d+ ms: Fluss clients connect to (\S+):(\d+)(?: \(with SASL\))?(?: or .*)?, data in (.*)$")
 
 
 class Weir:
     """One server process on a data directory, which outlives it. `settings` is the text of a weir.toml."""
 
-    def __init__(self, data_dir: str | Path, settings: str = "", port: int = 0, prefix: tuple[str, ...] = ()):
+    def __init__(self, data_dir: str | Path, settings: str = "", port: int | None = 0, prefix: tuple[str, ...] = ()):
         self.data_dir = Path(data_dir)
         self.settings = settings
-        self.port = port                     # 0 only until the first start, so that clients find it again
+        self.port = port                     # 0 only until the first start, so that clients find it again; None: as settings say
         self.prefix = prefix                 # a command that runs the server, such as prlimit
         self.process: subprocess.Popen | None = None
         self.log = self.data_dir.parent / f"{self.data_dir.name}.log"
         self.config = self.data_dir.parent / f"{self.data_dir.name}.toml"
         self.started_in = 0.0
+        self.ready_line = ""
 
     @property
     def bootstrap(self) -> str:
         return f"127.0.0.1:{self.port}"
 
     def command(self) -> list[str]:
-        command = [*self.prefix, str(BINARY), "serve", "--data-dir", str(self.data_dir), "--listen-fluss", self.bootstrap]
+        command = [*self.prefix, str(BINARY), "serve", "--data-dir", str(self.data_dir)]
+        if self.port is not None:
+            command += ["--listen-fluss", self.bootstrap]
         if self.settings:
             self.config.write_text(self.settings)
             command += ["--config", str(self.config)]
@@ -51,6 +54,7 @@ class Weir:
         if ready is None:
             self.kill()
             raise AssertionError(f"the server did not become ready: {line!r}\n{self.log_tail()}")
+        self.ready_line = line
         self.port = int(ready.group(2))
         self.started_in = time.monotonic() - begin
         return self

@@ -31,6 +31,12 @@ Status CheckConfig(const Config& config) {
   check(config.node.kv_snapshots_kept >= 1, "kv.snapshots_kept must be at least 1");
   check(config.node.maintenance.scan_idle_max > Duration::zero(),
         "kv.scan_idle_max must be above zero");
+  check(!fluss.plain.host.empty() || !fluss.sasl.host.empty(),
+        "nobody can connect: set fluss.listen or fluss.sasl_listen");
+  check(fluss.sasl.host.empty() || !fluss.users.empty(),
+        "fluss.sasl_listen needs somebody in [users]");
+  for (const auto& [name, password] : fluss.users)
+    check(!password.empty(), fmt::format("users.{}: a password must not be empty", name));
   check(fluss.connections_max >= 1, "fluss.connections_max must be at least 1");
   check(fluss.requests_running_max >= 1, "fluss.requests_running_max must be at least 1");
   check(fluss.frame_bytes_max >= 1u << 20 && fluss.frame_bytes_max <= 1u << 30,

@@ -62,6 +62,13 @@ std::string TakeAddress(const toml::node& value, std::string& host, uint16_t& po
   return {};
 }
 
+/// The empty text is no address.
+std::string TakeAddressOrNone(const toml::node& value, std::string& host, uint16_t& port) {
+  if (value.value_exact<std::string>() != "") return TakeAddress(value, host, port);
+  host.clear();
+  return {};
+}
+
 std::string TakeLogLevel(const toml::node& value, Config& config) {
   const Result<LogLevel> level = ParseLogLevel(value.value_exact<std::string>().value_or(""));
   if (!level.ok()) return level.error().message;
@@ -101,10 +108,20 @@ const Setting kSettings[] = {
     {"kv.scan_idle_max",
      [](const Value& v, Config& c) { return TakeDuration(v, c.node.maintenance.scan_idle_max); }},
     {"fluss.listen",
-     [](const Value& v, Config& c) { return TakeAddress(v, c.fluss.host, c.fluss.port); }},
+     [](const Value& v, Config& c) {
+       return TakeAddressOrNone(v, c.fluss.plain.host, c.fluss.plain.port);
+     }},
     {"fluss.advertised",
      [](const Value& v, Config& c) {
-       return TakeAddress(v, c.fluss.advertised_host, c.fluss.advertised_port);
+       return TakeAddress(v, c.fluss.plain.advertised_host, c.fluss.plain.advertised_port);
+     }},
+    {"fluss.sasl_listen",
+     [](const Value& v, Config& c) {
+       return TakeAddressOrNone(v, c.fluss.sasl.host, c.fluss.sasl.port);
+     }},
+    {"fluss.sasl_advertised",
+     [](const Value& v, Config& c) {
+       return TakeAddress(v, c.fluss.sasl.advertised_host, c.fluss.sasl.advertised_port);
      }},
     {"fluss.connections_max",
      [](const Value& v, Config& c) { return TakeCount(v, c.fluss.connections_max); }},
@@ -123,6 +140,9 @@ const Setting kSettings[] = {
      [](const Value& v, Config& c) { return TakeDuration(v, c.fluss.stall_max); }},
 };
 
+// Here every key is a name.
+constexpr std::string_view kUsersPrefix = "users.";
+
 std::string UnknownKey(std::string_view key) {
   std::vector<std::string_view> known;
   for (const Setting& setting : kSettings) known.push_back(setting.key);
@@ -135,6 +155,11 @@ void ReadTable(const toml::table& table, const std::string& prefix, Config& conf
                std::vector<std::string>& problems) {
   for (const auto& [name, value] : table) {
     const std::string key = prefix + std::string(name.str());
+    if (prefix == kUsersPrefix) {
+      const std::string problem = TakeText(value, config.fluss.users[std::string(name.str())]);
+      if (!problem.empty()) problems.push_back(fmt::format("{}: {}", key, problem));
+      continue;
+    }
     if (const toml::table* const inner = value.as_table()) {
       ReadTable(*inner, key + ".", config, problems);
       continue;

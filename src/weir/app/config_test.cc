@@ -29,6 +29,8 @@ writer_idle_max = "2d"
 [fluss]
 listen = "0.0.0.0:19123"
 advertised = "[::1]:29123"
+sasl_listen = "0.0.0.0:19125"
+sasl_advertised = "weir.example:29125"
 connections_max = 7
 requests_running_max = 8
 frame_size_max = "10mb"
@@ -37,6 +39,9 @@ response_memory_max = "400mb"
 fetch_size_max = "20mb"
 idle_max = "1min"
 stall_max = "5s"
+[users]
+alice = "secret"
+"b.o.b" = "other"
 )",
                                        "weir.toml", config);
   ASSERT_TRUE(status.ok()) << status.error().message;
@@ -48,10 +53,16 @@ stall_max = "5s"
   EXPECT_EQ(config.node.journal_file_bytes, 32u << 20);
   EXPECT_EQ(config.node.maintenance_interval, std::chrono::seconds(1));
   EXPECT_EQ(config.node.maintenance.writer_idle_max, std::chrono::hours(48));
-  EXPECT_EQ(config.fluss.host, "0.0.0.0");
-  EXPECT_EQ(config.fluss.port, 19123);
-  EXPECT_EQ(config.fluss.advertised_host, "::1");
-  EXPECT_EQ(config.fluss.advertised_port, 29123);
+  EXPECT_EQ(config.fluss.plain.host, "0.0.0.0");
+  EXPECT_EQ(config.fluss.plain.port, 19123);
+  EXPECT_EQ(config.fluss.plain.advertised_host, "::1");
+  EXPECT_EQ(config.fluss.plain.advertised_port, 29123);
+  EXPECT_EQ(config.fluss.sasl.host, "0.0.0.0");
+  EXPECT_EQ(config.fluss.sasl.port, 19125);
+  EXPECT_EQ(config.fluss.sasl.advertised_host, "weir.example");
+  EXPECT_EQ(config.fluss.sasl.advertised_port, 29125);
+  const std::map<std::string, std::string> users = {{"alice", "secret"}, {"b.o.b", "other"}};
+  EXPECT_EQ(config.fluss.users, users);
   EXPECT_EQ(config.fluss.connections_max, 7u);
   EXPECT_EQ(config.fluss.requests_running_max, 8u);
   EXPECT_EQ(config.fluss.frame_bytes_max, 10u << 20);
@@ -90,6 +101,20 @@ TEST(Config, TellsAllProblemsAtOnce) {
 
 TEST(Config, SaysInWhichLineAFileIsBroken) {
   EXPECT_THAT(Problem("shards = 1\nshards = = 2"), HasSubstr("weir.toml, line 2"));
+}
+
+TEST(Config, ClientsHaveToGetInSomehow) {
+  Config config;
+  config.node.data_dir = "d";
+  ASSERT_TRUE(ReadConfigText("[fluss]\nlisten = ''", "f", config).ok());
+  EXPECT_THAT(CheckConfig(config).error().message, HasSubstr("nobody can connect"));
+  ASSERT_TRUE(ReadConfigText("[fluss]\nsasl_listen = 'h:1'", "f", config).ok());
+  EXPECT_THAT(CheckConfig(config).error().message, HasSubstr("[users]"));
+  ASSERT_TRUE(ReadConfigText("[users]\na = ''", "f", config).ok());
+  EXPECT_THAT(CheckConfig(config).error().message, HasSubstr("users.a"));
+  ASSERT_TRUE(ReadConfigText("[users]\na = 'b'", "f", config).ok());
+  EXPECT_TRUE(CheckConfig(config).ok());
+  EXPECT_THAT(Problem("[users]\na = 1"), HasSubstr("users.a: must be a text"));
 }
 
 TEST(Config, ValuesHaveToFitTogether) {

@@ -50,8 +50,8 @@ Result<Config> ToConfig(const ServeFlags& flags) {
   if (flags.data_dir) config.node.data_dir = *flags.data_dir;
   if (flags.listen_fluss) {
     WEIR_ASSIGN(const HostPort listen, ParseHostPort(*flags.listen_fluss));
-    config.fluss.host = listen.host;
-    config.fluss.port = listen.port;
+    config.fluss.plain.host = listen.host;
+    config.fluss.plain.port = listen.port;
   }
   if (flags.log_level) {
     WEIR_ASSIGN(config.log_level, ParseLogLevel(*flags.log_level));

@@ -48,14 +48,20 @@ struct World {
   std::unique_ptr<Network> network = MakeRealNetwork();
 };
 
-void SayReady(const Config& config, uint16_t port, Duration took) {
-  const std::string_view host = config.fluss.host;
-  const char* const format =
-      host.find(':') == std::string_view::npos
-          ? "weir {} ready in {} ms: Fluss clients connect to {}:{}, data in {}\n"
-          : "weir {} ready in {} ms: Fluss clients connect to [{}]:{}, data in {}\n";
+std::string Address(const std::string& host, uint16_t port) {
+  const bool is_ipv6 = host.find(':') != std::string::npos;
+  return is_ipv6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+}
+
+void SayReady(const Config& config, const fluss::FlussGateway& gateway, Duration took) {
+  std::vector<std::string> addresses;
+  if (const auto port = gateway.plain_port())
+    addresses.push_back(Address(config.fluss.plain.host, *port));
+  if (const auto port = gateway.sasl_port())
+    addresses.push_back(Address(config.fluss.sasl.host, *port) + " (with SASL)");
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
-  fmt::print(fmt::runtime(format), Version(), milliseconds, host, port, config.node.data_dir);
+  fmt::print("weir {} ready in {} ms: Fluss clients connect to {}, data in {}\n", Version(),
+             milliseconds, fmt::join(addresses, " or "), config.node.data_dir);
   std::fflush(stdout);
 }
 
@@ -76,7 +82,7 @@ Task<void> Run(World* world, const Config* config, Status* outcome) {
   if (outcome->ok()) {
     // Before the line that says ready: who reads it may stop the server at once.
     StopSignal stop(loop);
-    SayReady(*config, gateway.port(), loop.Elapsed() - begin);
+    SayReady(*config, gateway, loop.Elapsed() - begin);
     co_await stop.Wait();
     LogInfo("app", "stopping");
   }

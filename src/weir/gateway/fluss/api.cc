@@ -122,6 +122,13 @@ Task<Frame> Dispatch(const RequestContext& context, Buffer body) {
                                 "version of {} is not supported: version={} supported=0-{}",
                                 api->name, head.api_version, api->version_max));
   }
+  const bool is_open_to_all =
+      api->serve == &Serve<&ApiVersions> || api->serve == &Serve<&Authenticate>;
+  if (context.session.needs_user && !context.session.user && !is_open_to_all) {
+    return Refuse(context, Fail(ErrorCode::kAuthenticationFailed,
+                                "this address takes clients that authenticate: set "
+                                "client.security.protocol to sasl, with a user and a password"));
+  }
   return api->serve(context, std::move(body));
 }
 

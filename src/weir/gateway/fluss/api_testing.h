@@ -14,8 +14,8 @@ namespace weir::fluss {
 
 inline FlussGatewayConfig AdvertisedConfig() {
   FlussGatewayConfig config;
-  config.advertised_host = "weir.example";
-  config.advertised_port = 19123;
+  config.plain.advertised_host = "weir.example";
+  config.plain.advertised_port = 19123;
   return config;
 }
 
@@ -36,7 +36,7 @@ class ApiTest : public testing::Test {
   /// Code of the error frame, or 0 and the message.
   int32_t CallBytes(int16_t key, std::string_view body, std::string& response,
                     int16_t version = 0) {
-    const RequestContext context{service_, {key, version, 42, body.size()}, canceller_};
+    const RequestContext context{service_, {key, version, 42, body.size()}, session_, canceller_};
     std::optional<Frame> frame;
     Spawn(Keep(context, Buffer::CopyOf(AsBytes(body)), frame));
     loop_.Run();
@@ -107,6 +107,7 @@ class ApiTest : public testing::Test {
   FixedClock clock_;
   FakeNode node_{loop_};
   Service service_{node_, clock_, loop_, AdvertisedConfig()};
+  Session session_{service_.config.plain};
   FetchCanceller canceller_;
 
  private:

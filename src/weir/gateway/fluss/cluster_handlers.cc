@@ -53,11 +53,12 @@ Answer<wire::DescribeClusterConfigsResponse> DescribeClusterConfigs(
     const RequestContext& context, wire::DescribeClusterConfigsRequest) {
   // Under the names that clients know, what holds here.
   const FlussGatewayConfig& config = context.service.config;
+  const FlussListenerConfig& listener = context.session.listener;
   const std::pair<const char*, std::string> settings[] = {
       {"advertised.listeners",
-       fmt::format("FLUSS://{}:{}", config.advertised_host, config.advertised_port)},
+       fmt::format("FLUSS://{}:{}", listener.advertised_host, listener.advertised_port)},
       {"authorizer.enabled", "false"},
-      {"bind.listeners", fmt::format("FLUSS://{}:{}", config.host, config.port)},
+      {"bind.listeners", fmt::format("FLUSS://{}:{}", listener.host, listener.port)},
       {"default.bucket.number", fmt::format("{}", kBucketsDefault)},
       {"default.replication.factor", "1"},
       {"log.replica.min-in-sync-replicas-number", "1"},
@@ -67,6 +68,7 @@ Answer<wire::DescribeClusterConfigsResponse> DescribeClusterConfigs(
        fmt::format("{}s",
                    std::chrono::duration_cast<std::chrono::seconds>(config.idle_max).count())},
       {"netty.server.max-request-size", fmt::format("{}b", config.frame_bytes_max)},
+      {"security.protocol.map", context.session.needs_user ? "FLUSS:SASL" : "FLUSS:PLAINTEXT"},
   };
   wire::DescribeClusterConfigsResponse response;
   for (const auto& [key, value] : settings) {

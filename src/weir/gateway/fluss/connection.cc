@@ -19,23 +19,14 @@ constexpr size_t kBatchPiecesMax = 64;
 constexpr Duration kLinger = std::chrono::seconds(2);
 constexpr size_t kLingerBytesMax = 256u << 20;
 
-/// co_await Yield{loop}: lets the loop do first what it has to do now.
-struct Yield {
-  EventLoop& loop;
-  bool await_ready() const { return false; }
-  void await_suspend(std::coroutine_handle<> waiter) {
-    loop.Post([waiter] { waiter.resume(); });
-  }
-  void await_resume() const {}
-};
-
 }  // namespace
 
-ServedConnection::ServedConnection(Service& service, EventLoop& loop,
+ServedConnection::ServedConnection(Service& service, Session session, EventLoop& loop,
                                    std::unique_ptr<Connection> connection)
     : service_(service),
       loop_(loop),
       connection_(std::move(connection)),
+      session_(std::move(session)),
       allowance_(service.config.unsent_bytes_max),
       read_at_(loop.Elapsed()),
       written_at_(read_at_) {}
@@ -165,7 +156,7 @@ Task<std::optional<Buffer>> ServedConnection::ReadBody(size_t bytes) {
 Task<bool> ServedConnection::ReadSome(MutableBytes into, size_t& taken) {
   if (read_since_yield_ >= kTurnBytes) {
     read_since_yield_ = 0;
-    co_await Yield{loop_};
+    co_await loop_.NextTurn();
   }
   const Result<size_t> count =
       co_await connection_->Read(into.first(std::min(into.size(), kTurnBytes)));
@@ -199,7 +190,7 @@ Task<void> ServedConnection::RefuseAndLinger(RequestHead head, size_t frame_byte
 }
 
 Task<void> ServedConnection::ServeRequest(RequestHead head, Buffer body, size_t charge) {
-  const RequestContext context{service_, head, fetches_, &allowance_};
+  const RequestContext context{service_, head, session_, fetches_, &allowance_};
   Frame response = co_await Dispatch(context, std::move(body));
   Send(std::move(response));
   service_.request_bytes.Give(charge);
@@ -291,7 +282,7 @@ Task<bool> ServedConnection::WriteBatch() {
     }
   }
   // A client that takes as fast as we give must not keep the loop for itself.
-  if (bytes == kTurnBytes) co_await Yield{loop_};
+  if (bytes == kTurnBytes) co_await loop_.NextTurn();
   co_return true;
 }
 

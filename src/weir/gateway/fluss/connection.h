@@ -28,7 +28,8 @@ inline constexpr size_t kDecodedPerByte = 32;
 /// below it again. Of memory besides: kInboxBytes for reading.
 class ServedConnection {
  public:
-  ServedConnection(Service& service, EventLoop& loop, std::unique_ptr<Connection> connection);
+  ServedConnection(Service& service, Session session, EventLoop& loop,
+                   std::unique_ptr<Connection> connection);
   ServedConnection(const ServedConnection&) = delete;
   ServedConnection& operator=(const ServedConnection&) = delete;
 
@@ -88,6 +89,7 @@ class ServedConnection {
   Service& service_;
   EventLoop& loop_;
   const std::unique_ptr<Connection> connection_;
+  Session session_;
   FetchCanceller fetches_;
   FetchAllowance allowance_;
 

@@ -19,7 +19,7 @@ class ConnectionTest : public testing::Test {
  protected:
   void Start(FlussGatewayConfig config = {}) {
     service_.emplace(node_, clock_, loop_, config);
-    served_.emplace(*service_, loop_, wire_.Open());
+    served_.emplace(*service_, Session{service_->config.plain}, loop_, wire_.Open());
     scope_.Spawn(served_->Run());
   }
 

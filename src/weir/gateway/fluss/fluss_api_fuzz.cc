@@ -21,6 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FixedClock clock;
   FakeNode node(loop);
   Service service(node, clock, loop, FlussGatewayConfig());
+  Session session{service.config.plain};
   FetchCanceller canceller;
   canceller.Cancel();
   Bytes input(reinterpret_cast<const std::byte*>(data), size);
@@ -33,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     input = input.subspan(4 + body_bytes);
     const int16_t key =
         place < Apis().size() ? Apis()[place].key : static_cast<int16_t>(1000 + place);
-    const RequestContext context{service, {key, version, id, body_bytes}, canceller};
+    const RequestContext context{service, {key, version, id, body_bytes}, session, canceller};
     std::optional<Frame> frame;
     Spawn(Keep(context, body, frame));
     loop.Run();

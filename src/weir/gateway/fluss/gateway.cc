@@ -26,8 +26,8 @@ class FlussGateway::Lane {
 
   void Start() { sweeping_.Spawn(Sweep()); }
 
-  void Serve(std::unique_ptr<Connection> connection) {
-    serving_.Spawn(ServeOne(std::move(connection)));
+  void Serve(Session session, std::unique_ptr<Connection> connection) {
+    serving_.Spawn(ServeOne(std::move(session), std::move(connection)));
   }
 
   Task<void> Stop() {
@@ -44,9 +44,9 @@ class FlussGateway::Lane {
   }
 
  private:
-  Task<void> ServeOne(std::unique_ptr<Connection> connection) {
+  Task<void> ServeOne(Session session, std::unique_ptr<Connection> connection) {
     {
-      ServedConnection served(service_, loop_, std::move(connection));
+      ServedConnection served(service_, std::move(session), loop_, std::move(connection));
       connections_.push_back(&served);
       co_await served.Run();
       std::erase(connections_, &served);
@@ -81,7 +81,20 @@ FlussGateway::~FlussGateway() = default;
 
 Status FlussGateway::Start() {
   FlussGatewayConfig& config = service_->config;
-  WEIR_ASSIGN(listener_, network_.Listen(*loops_.front(), config.host, config.port));
+  WEIR_TRY(Open(config.plain, false));
+  WEIR_TRY(Open(config.sasl, true));
+  for (const std::unique_ptr<Lane>& lane : lanes_) {
+    lane->loop().Post([lane = lane.get()] { lane->Start(); });
+  }
+  for (Entrance& entrance : entrances_) accepting_.Spawn(AcceptLoop(&entrance));
+  is_started_ = true;
+  return Ok();
+}
+
+Status FlussGateway::Open(FlussListenerConfig& config, bool needs_user) {
+  if (config.host.empty()) return Ok();
+  Entrance entrance{&config, needs_user, nullptr};
+  WEIR_ASSIGN(entrance.listener, network_.Listen(*loops_.front(), config.host, config.port));
   if (config.advertised_host.empty()) {
     const bool is_any = config.host == "0.0.0.0" || config.host == "::";
     config.advertised_host = is_any ? "127.0.0.1" : config.host;
@@ -92,35 +105,42 @@ Status FlussGateway::Start() {
               config.advertised_host);
     }
   }
-  if (config.advertised_port == 0) config.advertised_port = listener_->port();
-  for (const std::unique_ptr<Lane>& lane : lanes_) {
-    lane->loop().Post([lane = lane.get()] { lane->Start(); });
-  }
-  accepting_.Spawn(AcceptLoop());
+  if (config.advertised_port == 0) config.advertised_port = entrance.listener->port();
+  entrances_.push_back(std::move(entrance));
   return Ok();
 }
 
-uint16_t FlussGateway::port() const {
-  return listener_->port();
+std::optional<uint16_t> FlussGateway::PortOf(const FlussListenerConfig& config) const {
+  for (const Entrance& entrance : entrances_) {
+    if (entrance.config == &config) return entrance.listener->port();
+  }
+  return std::nullopt;
+}
+
+std::optional<uint16_t> FlussGateway::plain_port() const {
+  return PortOf(service_->config.plain);
+}
+
+std::optional<uint16_t> FlussGateway::sasl_port() const {
+  return PortOf(service_->config.sasl);
 }
 
 Task<void> FlussGateway::Stop() {
   is_stopping_ = true;
-  if (listener_ == nullptr) co_return;
-  listener_->Close();
+  for (Entrance& entrance : entrances_) entrance.listener->Close();
+  if (!is_started_) co_return;
   co_await accepting_.Join();
   TaskScope stopping;
   for (const std::unique_ptr<Lane>& lane : lanes_) stopping.Spawn(On(lane->loop(), lane->Stop()));
   co_await stopping.Join();
 }
 
-Task<void> FlussGateway::AcceptLoop() {
+Task<void> FlussGateway::AcceptLoop(Entrance* entrance) {
   EventLoop& home = *loops_.front();
-  size_t next = 0;
-  bool was_full = false;
   while (!is_stopping_) {
-    Lane* const lane = lanes_[next++ % lanes_.size()].get();
-    Result<std::unique_ptr<Connection>> connection = co_await listener_->Accept(lane->loop());
+    Lane* const lane = lanes_[next_lane_++ % lanes_.size()].get();
+    Result<std::unique_ptr<Connection>> connection =
+        co_await entrance->listener->Accept(lane->loop());
     if (is_stopping_) co_return;
     if (!connection.ok()) {
       LogWarn("gateway", "{}", connection.error().message);
@@ -128,20 +148,22 @@ Task<void> FlussGateway::AcceptLoop() {
       continue;
     }
     const bool is_full = service_->connections.load() >= service_->config.connections_max;
-    if (is_full && !was_full) {
+    if (is_full && !was_full_) {
       LogWarn("gateway", "connections are refused: reason=too many max={}",
               service_->config.connections_max);
     }
-    was_full = is_full;
+    was_full_ = is_full;
     if (is_full) continue;  // which closes it
     service_->connections.fetch_add(1);
-    accepting_.Spawn(HandOver(lane, *std::move(connection)));
+    Session session{*entrance->config, entrance->needs_user, std::nullopt};
+    accepting_.Spawn(HandOver(lane, std::move(session), *std::move(connection)));
   }
 }
 
-Task<void> FlussGateway::HandOver(Lane* lane, std::unique_ptr<Connection> connection) {
+Task<void> FlussGateway::HandOver(Lane* lane, Session session,
+                                  std::unique_ptr<Connection> connection) {
   co_await lane->loop().Enter();
-  lane->Serve(std::move(connection));
+  lane->Serve(std::move(session), std::move(connection));
   co_await loops_.front()->Enter();
 }
 

@@ -1,8 +1,11 @@
 // The Fluss gateway: listens, and spreads connections over the event loops. One port serves both of
-// the roles, coordinator and tablet server, that clients know. Specified by "Fluss protocol".
+// the roles, coordinator and tablet server, that clients know; clients that authenticate have
+// another. Specified by "Fluss protocol".
 #pragma once
 
+#include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "weir/gateway/fluss/gateway_config.h"
@@ -13,6 +16,7 @@
 namespace weir::fluss {
 
 struct Service;
+struct Session;
 
 class FlussGateway {
  public:
@@ -24,8 +28,9 @@ class FlussGateway {
   /// Listens and begins to serve. On loops[0]. Errors: kIo, with the address.
   Status Start();
 
-  /// Where it listens; after Start.
-  uint16_t port() const;
+  /// Where it listens, after Start; nothing if it does not.
+  std::optional<uint16_t> plain_port() const;
+  std::optional<uint16_t> sasl_port() const;
 
   /// Refuses new connections and requests, ends the waits of fetches, lets requests that run finish
   /// and responses go out (no longer than the config says), and closes everything. On loops[0],
@@ -35,15 +40,27 @@ class FlussGateway {
  private:
   class Lane;
 
-  Task<void> AcceptLoop();
-  Task<void> HandOver(Lane* lane, std::unique_ptr<Connection> connection);
+  /// One address that is listened on.
+  struct Entrance {
+    FlussListenerConfig* config = nullptr;
+    bool needs_user = false;
+    std::unique_ptr<Listener> listener;
+  };
+
+  Status Open(FlussListenerConfig& config, bool needs_user);
+  std::optional<uint16_t> PortOf(const FlussListenerConfig& config) const;
+  Task<void> AcceptLoop(Entrance* entrance);
+  Task<void> HandOver(Lane* lane, Session session, std::unique_ptr<Connection> connection);
 
   Network& network_;
   const std::vector<EventLoop*> loops_;
   std::unique_ptr<Service> service_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::unique_ptr<Listener> listener_;
+  std::deque<Entrance> entrances_;
+  size_t next_lane_ = 0;
+  bool was_full_ = false;
   TaskScope accepting_;
+  bool is_started_ = false;
   bool is_stopping_ = false;
 };
 

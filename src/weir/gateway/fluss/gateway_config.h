@@ -4,19 +4,29 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "weir/runtime/event_loop.h"
 
 namespace weir::fluss {
 
-struct FlussGatewayConfig {
-  /// Where to listen; port 0 is any free one.
-  std::string host = "127.0.0.1";
-  uint16_t port = 9123;
-  /// Where clients are told to connect; empty and 0: where the server listens.
+struct FlussListenerConfig {
+  /// Where to listen; empty: not at all; port 0 is any free one.
+  std::string host;
+  uint16_t port = 0;
+  /// Where clients that come by it are told to connect; empty and 0: where the server listens.
   std::string advertised_host;
   uint16_t advertised_port = 0;
+};
+
+struct FlussGatewayConfig {
+  /// Takes every client.
+  FlussListenerConfig plain{"127.0.0.1", 9123, {}, 0};
+  /// Takes clients that are one of `users`, by SASL/PLAIN.
+  FlussListenerConfig sasl;
+  /// Passwords by name.
+  std::map<std::string, std::string> users;
 
   /// More connections are closed as soon as they come.
   size_t connections_max = 20'000;

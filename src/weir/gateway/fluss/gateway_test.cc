@@ -61,7 +61,7 @@ class Client {
 class GatewayTest : public testing::Test {
  protected:
   void Start(FlussGatewayConfig config = {}) {
-    config.port = 0;
+    config.plain.port = 0;
     std::vector<EventLoop*> loops = {&loops_[0], &loops_[1]};
     gateway_.emplace(node_, *network_, clock_, std::move(loops), std::move(config));
     Status started;
@@ -101,7 +101,7 @@ class GatewayTest : public testing::Test {
 TEST_F(GatewayTest, ServesManyClientsAtOnce) {
   Start();
   std::vector<std::unique_ptr<Client>> clients;
-  for (int i = 0; i < 20; ++i) clients.push_back(std::make_unique<Client>(gateway_->port()));
+  for (int i = 0; i < 20; ++i) clients.push_back(std::make_unique<Client>(*gateway_->plain_port()));
   for (int round = 0; round < 10; ++round) {
     for (const auto& client : clients) client->Send(Versions(round));
     for (const auto& client : clients) {
@@ -115,27 +115,27 @@ TEST_F(GatewayTest, ServesManyClientsAtOnce) {
 
 TEST_F(GatewayTest, TellsClientsThePortOnWhichItListens) {
   Start();
-  Client client(gateway_->port());
+  Client client(*gateway_->plain_port());
   client.Send(RequestFrame(1012, 1, ""));
   const std::optional<ReceivedFrame> frame = client.Receive();
   ASSERT_TRUE(frame.has_value());
   wire::MetadataResponse metadata;
   ASSERT_TRUE(metadata.ParseFromString(frame->body));
   EXPECT_EQ(metadata.coordinator_server().host(), "127.0.0.1");
-  EXPECT_EQ(metadata.tablet_servers(0).port(), gateway_->port());
+  EXPECT_EQ(metadata.tablet_servers(0).port(), *gateway_->plain_port());
 }
 
 TEST_F(GatewayTest, ClosesConnectionsBeyondTheBound) {
   FlussGatewayConfig config;
   config.connections_max = 2;
   Start(config);
-  Client first(gateway_->port());
-  Client second(gateway_->port());
+  Client first(*gateway_->plain_port());
+  Client second(*gateway_->plain_port());
   for (Client* client : {&first, &second}) {
     client->Send(Versions(1));
     EXPECT_TRUE(client->Receive().has_value());
   }
-  Client third(gateway_->port());
+  Client third(*gateway_->plain_port());
   EXPECT_FALSE(third.Receive().has_value());
   first.Send(Versions(2));
   EXPECT_TRUE(first.Receive().has_value());
@@ -143,20 +143,20 @@ TEST_F(GatewayTest, ClosesConnectionsBeyondTheBound) {
 
 TEST_F(GatewayTest, AStopLeavesNothingBehind) {
   Start();
-  Client busy(gateway_->port());
-  Client idle(gateway_->port());
+  Client busy(*gateway_->plain_port());
+  Client idle(*gateway_->plain_port());
   busy.Send(Versions(1));
   EXPECT_TRUE(busy.Receive().has_value());
   Stop();
   EXPECT_FALSE(busy.Receive().has_value());
   EXPECT_FALSE(idle.Receive().has_value());
-  EXPECT_FALSE(Client(gateway_->port()).is_connected());
+  EXPECT_FALSE(Client(*gateway_->plain_port()).is_connected());
 }
 
 TEST_F(GatewayTest, SaysWhichAddressCannotBeListenedOn) {
   FlussGatewayConfig config;
-  config.host = "203.0.113.1";  // kept for documentation: nobody has it
-  config.port = 9123;
+  config.plain.host = "203.0.113.1";  // kept for documentation: nobody has it
+  config.plain.port = 9123;
   FlussGateway gateway(node_, *network_, clock_, {&loops_[0]}, config);
   gateway_.reset();
   Status started;

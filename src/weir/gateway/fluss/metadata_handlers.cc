@@ -70,10 +70,10 @@ class MetadataReader {
   size_t bytes_ = 0;
 };
 
-void SetNode(wire::PbServerNode& node, int32_t id, const FlussGatewayConfig& config) {
+void SetNode(wire::PbServerNode& node, int32_t id, const FlussListenerConfig& listener) {
   node.set_node_id(id);
-  node.set_host(config.advertised_host);
-  node.set_port(config.advertised_port);
+  node.set_host(listener.advertised_host);
+  node.set_port(listener.advertised_port);
 }
 
 }  // namespace
@@ -81,8 +81,8 @@ void SetNode(wire::PbServerNode& node, int32_t id, const FlussGatewayConfig& con
 Answer<wire::MetadataResponse> GetMetadata(const RequestContext& context,
                                            wire::MetadataRequest request) {
   wire::MetadataResponse response;
-  SetNode(*response.mutable_coordinator_server(), kCoordinatorId, context.service.config);
-  SetNode(*response.add_tablet_servers(), kTabletServerId, context.service.config);
+  SetNode(*response.mutable_coordinator_server(), kCoordinatorId, context.session.listener);
+  SetNode(*response.add_tablet_servers(), kTabletServerId, context.session.listener);
   // Nothing but what was asked for: clients cannot take a partition of a table that they do not
   // know.
   auto read = [&](const Catalog& catalog) -> Status {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 
 #include "weir/gateway/fluss/byte_budget.h"
@@ -26,7 +27,7 @@ struct Service {
 
   Node& node;
   Clock& clock;
-  /// Its advertised host and port are those that clients are told.
+  /// With listeners' advertised hosts and ports as clients are told them.
   FlussGatewayConfig config;
 
   ByteBudget request_bytes;
@@ -41,11 +42,20 @@ struct Service {
   std::atomic<int64_t> rebalances = 0;
 };
 
+/// One client's connection: by which listener it came, and whose it is.
+struct Session {
+  const FlussListenerConfig& listener;
+  /// Whether it may do nothing before it has a user.
+  bool needs_user = false;
+  std::optional<std::string> user = std::nullopt;
+};
+
 /// One request, while it is served.
 struct RequestContext {
   Service& service;
   RequestHead head;
   /// Of the connection that the request came by.
+  Session& session;
   FetchCanceller& fetches;
   /// Of the connection, too; null: without a limit.
   FetchAllowance* allowance = nullptr;
