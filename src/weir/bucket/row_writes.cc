@@ -46,7 +46,8 @@ struct RowWrites::Scratch {
   std::vector<FieldValue> key;
   std::vector<Bytes> keys;
   std::string bytes;
-  const RowTable* changelog_table = nullptr;
+  /// Held, so that no other table can come to lie at its address.
+  std::shared_ptr<const RowTable> changelog_table;
   std::unique_ptr<ChangelogWriter> changelog;
   std::shared_ptr<const MergeRules> rules;
   PutMode mode;
@@ -77,17 +78,17 @@ Result<RowMerger*> RowWrites::MergerFor(const RowTable& table, const PutMode& mo
   return scratch.merger.get();
 }
 
-void RowWrites::BeginChangelog(const RowTable& table) {
+void RowWrites::BeginChangelog(std::shared_ptr<const RowTable> table) {
   Scratch& scratch = *scratch_;
-  const auto types = table.latest_codec().types();
+  const auto types = table->latest_codec().types();
   Resize(scratch.old, types.size());
   Resize(scratch.input, types.size());
   Resize(scratch.merged, types.size());
-  Resize(scratch.key, table.key_columns.size());
-  if (scratch.changelog_table == &table) return;
+  Resize(scratch.key, table->key_columns.size());
+  if (scratch.changelog_table == table) return;
   scratch.changelog = std::make_unique<ChangelogWriter>(
-      table.changelog, std::vector<DataType>(types.begin(), types.end()));
-  scratch.changelog_table = &table;
+      table->changelog, std::vector<DataType>(types.begin(), types.end()));
+  scratch.changelog_table = std::move(table);
 }
 
 Task<Result<RowChanges>> RowWrites::Merge(std::shared_ptr<const RowTable> table,
@@ -105,7 +106,7 @@ Task<Result<RowChanges>> RowWrites::Merge(std::shared_ptr<const RowTable> table,
   const KvState::Hold hold(state_);
   const Status prepared = co_await Prepare(*table, *batch, *merger);
   if (!prepared.ok()) co_return prepared.error();
-  BeginChangelog(*table);
+  BeginChangelog(table);
   int64_t row_count_change = 0;
   Status merged = co_await MergeRecords(*table, *batch, *merger, &row_count_change);
   co_return co_await Finish(table->latest(), batch->header, std::move(merged), row_count_change);
@@ -123,7 +124,7 @@ Task<Result<RowChanges>> RowWrites::DeleteExpired(std::shared_ptr<const RowTable
   }
   const Status loaded = co_await LoadRows(std::move(cold));
   if (!loaded.ok()) co_return loaded.error();
-  BeginChangelog(*table);
+  BeginChangelog(table);
   int64_t row_count_change = 0;
   Status deleted = Ok();
   for (const HotRowRef& row : *rows) {

@@ -71,7 +71,7 @@ class RowWrites {
   Task<Status> Prepare(const RowTable& table, const KvBatchView& batch, const RowMerger& merger);
   Task<Status> MergeRecords(const RowTable& table, const KvBatchView& batch, RowMerger& merger,
                             int64_t* row_count_change);
-  void BeginChangelog(const RowTable& table);
+  void BeginChangelog(std::shared_ptr<const RowTable> table);
   Task<Status> LoadRows(std::vector<Bytes> cold_keys);
   /// The changes that were collected, or why they were not; then nothing is staged.
   Task<Result<RowChanges>> Finish(SchemaId schema, KvBatchHeader header, Status collected,
@@ -84,7 +84,6 @@ class RowWrites {
                          int64_t* row_count_change);
   void StageDelete(Bytes key, int64_t* row_count_change);
   Status DecodeStored(const RowTable& table, Bytes value, std::vector<FieldValue>& fields) const;
-  void StageMerged(const RowTable& table, Bytes key);
   Result<RowMerger*> MergerFor(const RowTable& table, const PutMode& mode);
 
   const TableId table_;
