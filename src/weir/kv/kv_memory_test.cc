@@ -168,6 +168,28 @@ TEST(KvMemory, WhatIsHeldStaysWhateverTheBudgetSays) {
   EXPECT_GT(cold_keys(), cold_before + 500);
 }
 
+TEST(KvMemory, WhatWasHeldIsGivenBackAtTheEndOfTheHold) {
+  KvWorld world(Small());
+  auto state = world.Open();
+  std::optional<KvState::Hold> hold;
+  world.OnLoop([&] {
+    hold.emplace(*state);
+    for (int i = 0; i < 5000; ++i) {
+      state->StagePut(AsBytes(std::to_string(i)), SchemaId(1), AsBytes(std::string(1000, 'r')));
+    }
+    state->Seal(LogOffset(1), 5000);
+    state->OnCommitted(LogOffset(1));
+  });
+  ASSERT_TRUE(world.Await(state->Flush(0)).ok());
+  const size_t max = world.memory().hot_bytes_max();
+  EXPECT_GT(world.memory().hot_bytes(), max);
+  world.OnLoop([&] { hold.reset(); });
+  // It goes in some turns of the loop.
+  for (int i = 0; i < 100 && world.memory().hot_bytes() > max; ++i) world.OnLoop([] {});
+  EXPECT_LE(world.memory().hot_bytes(), max);
+  world.Close(std::move(state));
+}
+
 TEST(KvMemory, IdleStatesCostNothing) {
   KvWorld world(Small());
   std::vector<std::unique_ptr<KvState>> states;

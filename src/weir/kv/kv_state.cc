@@ -101,11 +101,19 @@ Task<bool> KvState::AwaitRoom(Duration time_max) {
 }
 
 size_t KvState::Evict(size_t rows_max, size_t bytes_min) {
-  if (holds_ > 0) return 0;
+  if (holds_ > 0) {
+    owes_rows_ = true;
+    return 0;
+  }
   const LogOffset barrier = reads_.empty() ? HotRow::kStagedEnd : reads_.begin()->first;
   const size_t freed = map_.Evict(rows_max, bytes_min, barrier);
   Account();
   return freed;
+}
+
+/// Others may wait for the memory, and what held the rows need not write anything.
+void KvState::EndHold() {
+  if (--holds_ == 0 && std::exchange(owes_rows_, false)) here_.Balance();
 }
 
 void KvState::OnFlushWanted() {

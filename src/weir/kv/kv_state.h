@@ -88,7 +88,7 @@ class KvState final : private KvMemoryUser {
     explicit Hold(KvState& state) : state_(state) { ++state_.holds_; }
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
-    ~Hold() { --state_.holds_; }
+    ~Hold() { state_.EndHold(); }
 
    private:
     KvState& state_;
@@ -170,6 +170,8 @@ class KvState final : private KvMemoryUser {
   size_t clean_rows() const override { return map_.clean_rows(); }
   void OnFlushWanted() override;
 
+  void EndHold();
+
   /// Tells the memory what changed since it was told last.
   void Account();
   void AccountAndBalance();
@@ -217,6 +219,8 @@ class KvState final : private KvMemoryUser {
   /// since then may not be seen by it, so it must stay in the map.
   std::map<LogOffset, size_t> reads_;
   size_t holds_ = 0;
+  /// Whether the memory was short while rows were held.
+  bool owes_rows_ = false;
 };
 
 /// Removes what a state has on the disk, if anything. Runs on the pool. Errors: kIo.
