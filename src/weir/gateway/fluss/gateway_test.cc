@@ -154,21 +154,25 @@ TEST_F(GatewayTest, AStopLeavesNothingBehind) {
 }
 
 TEST_F(GatewayTest, SaysWhichAddressCannotBeListenedOn) {
-  FlussGatewayConfig config;
-  config.plain.host = "203.0.113.1";  // kept for documentation: nobody has it
-  config.plain.port = 9123;
-  FlussGateway gateway(node_, *network_, clock_, {&loops_[0]}, config);
-  gateway_.reset();
-  Status started;
+  FlussListenerConfig nowhere;
+  nowhere.host = "203.0.113.1";  // kept for documentation: nobody has it
+  nowhere.port = 9123;
   struct Starting {
     static Task<void> Run(FlussGateway* gateway, Status* out) {
       *out = gateway->Start();
       co_await gateway->Stop();
     }
   };
-  RunBlocking(loops_[0], Starting::Run(&gateway, &started));
-  ASSERT_FALSE(started.ok());
-  EXPECT_NE(started.error().message.find("203.0.113.1:9123"), std::string::npos);
+  for (const bool is_second : {false, true}) {
+    FlussGatewayConfig config;
+    config.plain.port = 0;
+    (is_second ? config.sasl : config.plain) = nowhere;
+    FlussGateway gateway(node_, *network_, clock_, {&loops_[0]}, config);
+    Status started;
+    RunBlocking(loops_[0], Starting::Run(&gateway, &started));
+    ASSERT_FALSE(started.ok());
+    EXPECT_NE(started.error().message.find("203.0.113.1:9123"), std::string::npos);
+  }
 }
 
 }  // namespace
